@@ -1,0 +1,87 @@
+/* The memory hierarchy and time of the emulated GPU: deterministic caches, occupancy, modelled time.
+ *
+ * L1 is modelled per block (its share of the SM's cache: what shared memory of the resident blocks leaves, divided by
+ * them), so it depends on nothing but the block.  Sectors that miss go to a trace; after a wave of blocks the traces
+ * are replayed into L2 in a canonical interleaving (round robin, 64 entries a turn, by block id), so that counts are
+ * the same for any number of host threads.  L2 is sectored (128-byte lines, 32-byte sectors), set-associative, LRU,
+ * write-back; what misses there is DRAM traffic.
+ */
+#ifndef PTX_MODEL_H
+#define PTX_MODEL_H
+
+#include "../counters.h"
+#include "profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- L1 and the trace of what passes it ---- */
+
+struct trace_entry {
+	uint64_t line;			/* address / 128 */
+	uint8_t sectors;		/* bits 0..3 */
+	uint8_t write;			/* 0 read, 1 write, 2 atomic (read-modify-write in L2) */
+	uint8_t pad[6];
+};
+
+struct trace {
+	struct trace_entry *entries;
+	size_t n, room;
+};
+
+struct l1;
+struct l1 *l1_new(void);
+void l1_free(struct l1 *l);
+/* Empty it for a block that has `bytes` of cache, and send its misses to t. */
+void l1_begin(struct l1 *l, uint32_t bytes, struct trace *t);
+/* A load of `sectors` of a line.  allocate: false for .cg and no_allocate (goes straight to L2).  Returns the sectors
+ * that hit. */
+unsigned l1_load(struct l1 *l, uint64_t line, unsigned sectors, bool allocate);
+/* Stores write through and do not allocate; they update lines that are there. */
+void l1_store(struct l1 *l, uint64_t line, unsigned sectors);
+void l1_atomic(struct l1 *l, uint64_t line, unsigned sectors);	/* at L2: invalidates the line here */
+
+struct l2;
+struct l2 *l2_new(const struct profile *p);
+void l2_free(struct l2 *l);
+void l2_flush(struct l2 *l);		/* cold cache: nothing in it, nothing dirty */
+/* Replay the traces of n blocks (one wave) and count l2_* and dram_* into c; traces are emptied. */
+void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct counters *c);
+/* Write back all that is dirty: counts dram_write_bytes. */
+void l2_write_back(struct l2 *l, struct counters *c);
+
+/* ---- occupancy ---- */
+
+enum limiter { LIMIT_NONE, LIMIT_LAUNCH, LIMIT_DRAM, LIMIT_L2, LIMIT_L1, LIMIT_SHARED, LIMIT_ISSUE, LIMIT_FP32, LIMIT_FP16,
+	       LIMIT_FP64, LIMIT_INT, LIMIT_CONVERT, LIMIT_SFU, LIMIT_TENSOR, LIMIT_LATENCY };
+const char *limiter_name(enum limiter l);	/* "DRAM bandwidth", "memory latency (too few bytes in flight)" */
+
+struct occupancy {
+	uint32_t blocks_per_sm, warps_per_sm;	/* 0 blocks: the launch is impossible, `limit` says what */
+	uint32_t shared_per_block;		/* with the driver's reserved part */
+	uint32_t l1_bytes_per_block;		/* cache share, for l1_begin */
+	const char *limit;			/* "registers", "shared memory", "threads", "blocks", "registers per thread" */
+};
+struct launch_shape {
+	uint32_t grid[3], block[3];
+	uint32_t registers, shared_static, shared_dynamic;
+};
+void occupancy_of(const struct profile *p, const struct launch_shape *s, struct occupancy *out);
+
+/* ---- time ---- */
+
+/* What the time of a launch is made of, in microseconds; time_us = (launch + max of the rest) with the tail effect. */
+struct modelled {
+	double time_us, launch_us, dram_us, l2_us, l1_us, shared_us, issue_us, pipe_us, latency_us;
+	double tail;			/* >= 1 */
+	double occupancy;		/* resident warps / maximum, averaged over waves */
+	enum limiter limiter;
+};
+void model_time(const struct profile *p, const struct launch_shape *s, const struct occupancy *o,
+		const struct counters *c, struct modelled *out);
+
+/* Roofline floor of a problem: max(bytes / DRAM bandwidth, flops / rate of unit), microseconds. */
+double model_floor_us(const struct profile *p, double bytes, double flops, const char *unit /* "fp32", "fp16", "tensor_f16", "tensor_i8" */);
+
+#endif
