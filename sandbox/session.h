@@ -1,0 +1,113 @@
+/* The judge's handle on a device process.
+ *
+ * A session is one jailed device process with one loaded image.  The judge lays tensors out in it, has guests (the
+ * submission's host code, each a fresh jailed process) talk to it, and reads outputs back.  The device process holds
+ * no expected values and no seeds.  Whatever it sends is checked; its crash is an end of the run, never of the judge.
+ *
+ *	session_open, session_load		once a submission
+ *	  session_reset				for each case:
+ *	  session_tensor ...			  inputs uploaded, outputs poisoned, guard zones by the device
+ *	  session_run				  a fresh guest runs prepare() and solve()
+ *	  session_download ...
+ *	session_close
+ */
+#ifndef SANDBOX_SESSION_H
+#define SANDBOX_SESSION_H
+
+#include "base/err.h"
+#include "compile.h"
+#include "counters.h"
+#include "device/device.h"
+#include "fault.h"
+#include "jail.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct session;
+
+struct session_options {
+	const char *device;		/* "emulated:h200" */
+	unsigned threads;		/* host threads of the emulated GPU; 0: cores */
+	uint64_t memory;		/* device memory limit, 0: 8 GiB */
+	uint64_t budget;		/* warp-instructions per launch, 0: default */
+	bool no_checks;
+	bool unsandboxed;
+};
+
+struct session *session_open(const struct session_options *o, struct err *e);
+void session_close(struct session *s);		/* NULL is fine */
+int session_properties(struct session *s, struct device_properties *out, struct err *e);
+
+/* Load the compiled image.  0.  -1 and e.kind ERR_INPUT: the image is refused (unsupported instruction, with line). */
+int session_load(struct session *s, const struct compiled *c, struct err *e);
+
+/* Forget all memory and state of the previous case. */
+int session_reset(struct session *s, struct err *e);
+
+enum session_role { SESSION_INPUT, SESSION_OUTPUT, SESSION_WORKSPACE };
+/* Allocate a tensor of `size` bytes (256-byte aligned, guard zones around).  INPUT: uploaded from data and read-only.
+ * OUTPUT: poisoned, counts as not written.  WORKSPACE: undefined.  *id: for arguments and downloads. */
+int session_tensor(struct session *s, const char *name, enum session_role role, const void *data, uint64_t size,
+		   uint32_t *id, struct err *e);
+int session_download(struct session *s, uint32_t id, void *data, struct err *e);
+/* *whole false: some byte was not written by the submission since session_run began; *first: offset of the first. */
+int session_written(struct session *s, uint32_t id, bool *whole, uint64_t *first, struct err *e);
+
+struct session_argument {
+	enum { ARGUMENT_TENSOR, ARGUMENT_NULL, ARGUMENT_I32, ARGUMENT_I64, ARGUMENT_F32, ARGUMENT_F64 } kind;
+	uint32_t tensor;
+	int64_t i;
+	double f;
+};
+
+struct session_launch {			/* one kernel launch of the run, in order: the tape, for the book */
+	uint32_t kernel;		/* index for session_kernel */
+	uint32_t grid[3], block[3], shared_dynamic;
+	bool prepare;			/* launched by prepare(): not timed */
+	struct modelled modelled;
+	struct occupancy occupancy;
+	struct counters counters;
+};
+
+struct session_run {
+	/* in */
+	int guest_fd;			/* compiled.guest_fd */
+	const struct session_argument *solve, *prepare;	/* prepare: NULL if the problem has none */
+	unsigned n_solve, n_prepare;
+	bool program;			/* `judge run`: own main(), argv below, stdin/stdout as given */
+	const char *const *argv;
+	int stdin_fd, stdout_fd, stderr_fd;	/* program only; -1: none / captured */
+	struct jail_limits limits;	/* of the guest; the wall limit covers device time too */
+	bool profile;			/* collect per-line counters */
+	/* out */
+	bool done;			/* solve() returned and the device was synchronised without error */
+	bool has_prepare;		/* the submission defines prepare() */
+	struct fault fault;		/* the device's first fault, kind NONE if none */
+	char cuda_error[64];		/* last CUDA error a guest's call got, "cudaErrorInvalidValue", or "" */
+	bool protocol_error;		/* the guest sent what the protocol does not allow */
+	char protocol_text[200];
+	struct jail_result guest;	/* how the guest ended; its output */
+	struct buf device_output;	/* device printf, capped */
+	struct session_launch *launches;
+	unsigned n_launches;
+	uint64_t host_copies, host_copy_bytes;	/* cudaMemcpy etc. between host and device during the run */
+	uint64_t allocations, allocated_bytes;	/* cudaMalloc by the submission: scratch */
+	uint64_t syncs;
+	struct device_line *lines;	/* with profile: summed over the timed launches */
+	unsigned n_lines;
+	struct mem_traffic *traffic;	/* bytes loaded and stored per tensor, solve() only */
+	unsigned n_traffic;
+};
+/* 0: the run took place, see out fields.  -1 and e: our own failure (device process died: session_dead is true and a
+ * new session is needed; if the same image kills it twice, that is the image's fault). */
+int session_run(struct session *s, struct session_run *r, struct err *e);
+void session_run_free(struct session_run *r);
+bool session_dead(const struct session *s);
+int session_kernel(struct session *s, uint32_t index, struct device_kernel *out, struct err *e);
+
+/* main() of the device process, reached by re-executing this program as `judge __device`; never returns to the judge's
+ * code. */
+int device_main(int argc, char **argv);
+
+#endif
