@@ -1,0 +1,122 @@
+# judge: an online judge for quantized CUDA kernel exercises.  `make help` lists what can be made.
+MAKEFLAGS += --no-builtin-rules
+PREFIX ?= /usr/local
+CUDA   ?= $(firstword $(CUDA_HOME) $(patsubst %/bin/nvcc,%,$(shell command -v nvcc 2>/dev/null)) /usr/local/cuda)
+CC      = gcc
+AR      = gcc-ar
+B       = build$(if $(SAN),/san)
+Q       = $(if $(V),,@)
+VERSION := 0.1.0
+
+HARDEN   = -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fcf-protection
+SANITIZE = $(if $(SAN),-fsanitize=address$(COMMA)undefined -fno-omit-frame-pointer,$(HARDEN))
+COMMA    = ,
+CFLAGS   = -std=gnu17 -O2 -g -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -D_GNU_SOURCE -pthread \
+           -DJUDGE_VERSION='"$(VERSION)"' -MMD -MP $(SANITIZE) $(EXTRA)
+LDLIBS   = -lseccomp -lcjson -lsodium -lm -ldl -lstdc++
+
+ISAS       = plain avx2 avx512
+ISA_plain  =
+ISA_avx2   = -mavx2 -mfma -mf16c -mbmi2 -mlzcnt
+ISA_avx512 = $(ISA_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
+LANES      = $(wildcard sandbox/ptx/alu_lanes_*.c)
+
+SRC   = $(wildcard sandbox/base/*.c sandbox/*.c sandbox/device/*.c) $(filter-out $(LANES),$(wildcard sandbox/ptx/*.c))
+OBJ   = $(SRC:%.c=$(B)/obj/%.o) $(foreach i,$(ISAS),$(LANES:%.c=$(B)/obj/%.$(i).o))
+JUDGE = $(patsubst %.c,$(B)/obj/%.o,$(filter-out judge/main.c,$(wildcard judge/*.c)))
+GUEST = $(patsubst %.c,$(B)/guest/%.o,$(wildcard sandbox/guest/*.c))
+REF   = $(patsubst %.c,$(B)/reference/%.o,$(filter-out %_main.c,$(wildcard reference/*.c)))
+UNIT  = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
+BENCH = $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*_bench.c))
+PROBLEMS = $(patsubst problems/%/oracle.c,$(B)/problems/%/oracle,$(wildcard problems/*/oracle.c))
+PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/ptx/profiles/*.json))
+
+.PHONY: all demo test unit bench clean install setup help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(B)/judge $(B)/libguest.a $(PROBLEMS) $(PROFILES)
+
+help:           ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 22
+
+demo: setup     ## install what is missing, build, grade the INT4 sample on the emulated GPU
+	$(Q)$(MAKE) --no-print-directory -j2 all
+	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/textbook.cu
+
+test: setup     ## install what is missing, build, run every test
+	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT)
+	$(Q)B=$(B) SAN=$(SAN) tests/run
+
+unit: $(UNIT)   ## only the C unit tests
+	$(Q)B=$(B) tests/run unit
+
+bench: setup    ## speed of compile step, jail and emulator, as ratios taken in one run
+	$(Q)$(MAKE) --no-print-directory -j2 all $(BENCH)
+	$(Q)B=$(B) tests/bench/run
+
+setup:
+	$(Q)tests/setup "$(CUDA)"
+
+$(B)/judge: $(B)/obj/judge/main.o $(JUDGE) $(OBJ)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/libguest.a: $(GUEST)
+$(B)/libreference.a: $(REF)
+$(B)/libguest.a $(B)/libreference.a:
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D) && echo "  CC    $<"
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+
+define ISA_RULE
+$(B)/obj/%.$(1).o: %.c
+	@mkdir -p $$(@D) && echo "  CC    $$< ($(1))"
+	$(Q)$(CC) $(CFLAGS) -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -DALU_ISA=$(1) $(ISA_$(1)) -c -o $$@ $$<
+endef
+$(foreach i,$(ISAS),$(eval $(call ISA_RULE,$(i))))
+
+# The guest is linked into submissions: no sanitizer, no PIE, nothing of ours that needs a loader.
+$(B)/guest/%.o: %.c
+	@mkdir -p $(@D) && echo "  CC    $< (guest)"
+	$(Q)$(CC) -std=gnu17 -O2 -g -Wall -Wextra -Wshadow -D_GNU_SOURCE -fno-pie -isystem $(CUDA)/include -MMD -MP -c -o $@ $<
+
+# References are the same bits on every machine: no contraction, no value-changing optimisation.
+$(B)/reference/%.o: %.c
+	@mkdir -p $(@D) && echo "  CC    $<"
+	$(Q)$(CC) -std=gnu17 -O3 -g -Wall -Wextra -Wshadow -ffp-contract=off -fno-pie -MMD -MP -c -o $@ $<
+
+$(B)/problems/%/oracle: problems/%/oracle.c reference/oracle_main.c $(B)/libreference.a $(wildcard reference/*.h)
+	@mkdir -p $(@D) && echo "  CC    $<"
+	$(Q)$(CC) -std=gnu17 -O3 -Wall -Wextra -ffp-contract=off -static -no-pie -fno-pie -Ireference -I. -o $@ \
+		$< reference/oracle_main.c $(B)/libreference.a -lm
+
+$(B)/profiles/%.json: sandbox/ptx/profiles/%.json
+	@mkdir -p $(@D) && cp $< $@
+
+$(B)/tests/%: tests/unit/%.c tests/unit/test.c $(JUDGE) $(OBJ) $(B)/libreference.a
+	@mkdir -p $(@D) && echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(LDLIBS)
+
+$(B)/bench/%: tests/bench/%.c $(OBJ)
+	@mkdir -p $(@D) && echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $^ $(LDLIBS)
+
+install: all    ## copy to PREFIX (default /usr/local)
+	install -D -m 755 $(B)/judge $(DESTDIR)$(PREFIX)/bin/judge
+	install -D -m 644 $(B)/libguest.a $(DESTDIR)$(PREFIX)/lib/judge/libguest.a
+	install -D -m 644 $(B)/libreference.a $(DESTDIR)$(PREFIX)/lib/judge/libreference.a
+	install -D -m 644 judge/judge.1 $(DESTDIR)$(PREFIX)/share/man/man1/judge.1
+	mkdir -p $(DESTDIR)$(PREFIX)/share/judge/reference
+	cp -r problems $(B)/profiles $(DESTDIR)$(PREFIX)/share/judge/
+	cp -r reference/*.h reference/oracle_main.c $(DESTDIR)$(PREFIX)/share/judge/reference/
+	for p in $(notdir $(patsubst %/,%,$(dir $(PROBLEMS)))); do \
+		install -D -m 755 $(B)/problems/$$p/oracle $(DESTDIR)$(PREFIX)/lib/judge/problems/$$p/oracle; done
+
+clean:          ## remove build/
+	rm -rf build
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
