@@ -1,0 +1,41 @@
+// One warp a row, four warps a block, x staged in shared memory, 32-bit weight loads, shuffles at the end.
+#include <cstdint>
+
+constexpr int GROUP = 128, WARPS = 4;
+
+__global__ void gemv(const uint32_t *__restrict__ Wq, const float *__restrict__ scales, const float *__restrict__ zeros,
+		     const float *__restrict__ x, float *__restrict__ y, int N, int K)
+{
+	extern __shared__ float xs[];
+	for (int k = threadIdx.x; k < K; k += blockDim.x)
+		xs[k] = x[k];
+	__syncthreads();
+
+	int lane = threadIdx.x % 32, row = blockIdx.x * WARPS + threadIdx.x / 32;
+	if (row >= N)
+		return;
+	const uint32_t *w = Wq + (size_t)row * (K / 8);
+	const float *s = scales + (size_t)row * (K / GROUP), *z = zeros + (size_t)row * (K / GROUP);
+
+	float sum = 0;
+	for (int c = lane; c < K / 8; c += 32) {
+		uint32_t word = w[c];
+		int k = 8 * c;
+		float scale = s[k / GROUP], zero = z[k / GROUP];
+#pragma unroll
+		for (int i = 0; i < 8; i++)
+			sum += ((float)(word >> 4 * i & 15) - zero) * scale * xs[k + i];
+	}
+	for (int offset = 16; offset; offset /= 2)
+		sum += __shfl_down_sync(0xffffffff, sum, offset);
+	if (lane == 0)
+		y[row] = sum;
+}
+
+extern "C" void solve(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
+{
+	size_t shared = K * sizeof(float);
+	if (shared > 48 << 10)
+		cudaFuncSetAttribute(gemv, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+	gemv<<<(N + WARPS - 1) / WARPS, 32 * WARPS, shared>>>(Wq, scales, zeros, x, y, N, K);
+}
