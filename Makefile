@@ -101,6 +101,12 @@ $(B)/tests/%: tests/unit/%.c tests/unit/test.c $(JUDGE) $(OBJ) $(B)/libreference
 	@mkdir -p $(@D) && echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(LDLIBS)
 
+# Golden data is made on a machine with a GPU: build/golden_gpu tests/golden/forms.txt OUT
+$(B)/golden_gpu: tests/golden/gpu.c tests/golden/forms.c $(B)/obj/sandbox/base/err.o $(B)/obj/sandbox/base/arena.o $(B)/obj/sandbox/base/buf.o
+	$(Q)$(CC) $(CFLAGS) -I. -MF $@.d -o $@ $(filter %.c %.o,$^) -ldl
+
+$(B)/tests/golden_test: tests/golden/forms.c
+
 $(B)/bench/%: tests/bench/%.c $(OBJ)
 	@mkdir -p $(@D) && echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $^ $(LDLIBS)

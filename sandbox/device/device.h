@@ -20,7 +20,7 @@
 struct device;
 
 struct device_options {
-	const char *profile;		/* emulated: "h200" */
+	const struct profile *profile;	/* of the emulated GPU; unused by others */
 	unsigned threads;
 	uint64_t memory;
 	uint64_t budget;
@@ -29,8 +29,10 @@ struct device_options {
 	void *user;
 };
 
+enum { DEVICE_NAME = 1024 };		/* room for a mangled name: those of templates are long */
+
 struct device_resources {		/* of a kernel, from ptxas; see compile.h */
-	char name[256];
+	char name[DEVICE_NAME];
 	int32_t registers, shared, stack, spill_store, spill_load;
 };
 
@@ -46,7 +48,7 @@ struct device_properties {		/* what cudaDeviceProp and cudaDeviceGetAttribute ar
 enum { DEVICE_READ_ONLY = 1, DEVICE_ZERO = 2, DEVICE_POISON = 4, DEVICE_DIRTY = 8 /* counts as written */ };
 
 struct device_kernel {			/* by index: 0 .. kernel_count-1 of the loaded module */
-	char name[256], pretty[128];
+	char name[DEVICE_NAME], pretty[128];
 	uint32_t n_params, param_bytes;
 	struct { uint32_t offset, size; } params[64];
 	uint32_t registers, shared_static, local_bytes, max_threads;
@@ -98,6 +100,9 @@ struct device_ops {
 	/* traffic of named allocations since reset: see mem.h */
 	uint32_t (*traffic)(struct device *d, struct mem_traffic *out, uint32_t max);
 	void (*flush)(struct device *d);		/* cold caches */
+	double (*time_us)(struct device *d);		/* device time spent since open: what events measure */
+	/* range of addresses that allocations lie in; size 0: not known beforehand */
+	void (*range)(struct device *d, uint64_t *base, uint64_t *size);
 	void (*reset)(struct device *d);		/* free all allocations, initial module variables, clear errors */
 };
 
