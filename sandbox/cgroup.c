@@ -1,0 +1,382 @@
+/* Control groups: see cgroup.h.
+ *
+ * Version 2 lets no process live in a group that hands controllers to its children, and lets a user create groups only
+ * below what was delegated to him.  So the place for our groups is searched upwards from our own group: the nearest
+ * ancestor that we may write to and that hands down `memory` and `pids` (a systemd user session has one: app.slice).
+ * Failing that, our own group, if it is ours to arrange (Delegate=yes, a container): its processes move to a leaf first.
+ */
+#include "cgroup.h"
+
+#include "base/cleanup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 512, NAME_SIZE = 64 };
+
+static struct place {
+	int version;
+	char memory[PATH_SIZE];		/* the folder in which our groups are made: of all controllers in version 2 */
+	char pids[PATH_SIZE];		/* version 1: of the pids controller; empty: there is none */
+	char note[300];
+} place;
+static pthread_once_t place_once = PTHREAD_ONCE_INIT;
+static atomic_uint next_number;
+
+struct cgroup {
+	char memory[PATH_SIZE + NAME_SIZE], pids[PATH_SIZE + NAME_SIZE];	/* empty: not made */
+};
+
+/* ---- files of a group ---- */
+
+static int put(const char *dir, const char *file, const char *text)
+{
+	char path[PATH_SIZE + 2 * NAME_SIZE];
+	snprintf(path, sizeof path, "%s/%s", dir, file);
+	CLEANUP_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	return write(fd, text, strlen(text)) < 0 ? -1 : 0;
+}
+
+static int put_number(const char *dir, const char *file, uint64_t n)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+	return put(dir, file, text);
+}
+
+/* The whole file, or "" if it can't be read. */
+static void get(const char *dir, const char *file, char *out, size_t size)
+{
+	char path[PATH_SIZE + 2 * NAME_SIZE];
+	snprintf(path, sizeof path, "%s/%s", dir, file);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+	out[n > 0 ? n : 0] = 0;
+}
+
+/* The number after the word `key` at the start of a line; 0 if there is none. */
+static uint64_t keyed(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, key, n) && line[n] == ' ')
+			return strtoull(line + n, NULL, 10);
+	}
+	return 0;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *p = text; (p = strstr(p, word)); p += n)
+		if ((p == text || strchr(" ,", p[-1])) && (!p[n] || strchr(" ,\n", p[n])))
+			return true;
+	return false;
+}
+
+/* ---- where our groups go ---- */
+
+/* Our own group's path in the hierarchy that /proc/self/cgroup calls `controller` ("" is version 2). */
+static void own_path(const char *controller, char *out, size_t size)
+{
+	CLEANUP_FILE FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[1024];
+	*out = 0;
+	while (f && fgets(line, sizeof line, f)) {
+		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*path++ = 0;
+		path[strcspn(path, "\n")] = 0;
+		if (*controller ? has_word(names + 1, controller) : !names[1])
+			snprintf(out, size, "%s", path);
+	}
+}
+
+/* The folder of our own group in the hierarchy of `controller` ("": version 2), and how much of it is the mount. */
+static bool own_folder(const char *controller, char *out, size_t size, size_t *mount_size)
+{
+	CLEANUP_FILE FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[2048], path[PATH_SIZE];
+	own_path(controller, path, sizeof path);
+	while (f && fgets(line, sizeof line, f)) {
+		char root[PATH_SIZE], mount[PATH_SIZE], type[NAME_SIZE], options[PATH_SIZE];
+		char *tail = strstr(line, " - ");
+		if (!tail || sscanf(line, "%*s %*s %*s %511s %511s", root, mount) != 2 ||
+		    sscanf(tail, " - %63s %*s %511s", type, options) != 2)
+			continue;
+		if (*controller ? strcmp(type, "cgroup") || !has_word(options, controller) : strcmp(type, "cgroup2") != 0)
+			continue;
+		/* A container sees its part of the hierarchy alone, while its path may count from the true root. */
+		size_t n = strcmp(root, "/") ? strlen(root) : 0;
+		const char *rest = !strncmp(path, root, n) ? path + n : "";
+		if (snprintf(out, size, "%s%s", mount, strcmp(rest, "/") ? rest : "") >= (int)size)
+			continue;
+		*mount_size = strlen(mount);
+		return true;
+	}
+	return false;
+}
+
+static bool writable(const char *dir)
+{
+	char path[PATH_SIZE + NAME_SIZE];
+	snprintf(path, sizeof path, "%s/cgroup.procs", dir);
+	return access(dir, W_OK) == 0 && access(path, W_OK) == 0;
+}
+
+/* Does the group hand memory and pids to its children, or can it be made to? */
+static bool hands_down(const char *dir)
+{
+	char text[300];
+	get(dir, "cgroup.subtree_control", text, sizeof text);
+	if (has_word(text, "memory") && has_word(text, "pids"))
+		return true;
+	get(dir, "cgroup.controllers", text, sizeof text);
+	return has_word(text, "memory") && has_word(text, "pids") &&
+	       put(dir, "cgroup.subtree_control", "+memory +pids") == 0;
+}
+
+/* Move every process of the group into a leaf below it. */
+static void make_leaf(const char *dir)
+{
+	char leaf[PATH_SIZE + NAME_SIZE], procs[8192];
+	snprintf(leaf, sizeof leaf, "%s/judge-main", dir);
+	if (mkdir(leaf, 0755) < 0 && errno != EEXIST)
+		return;
+	get(dir, "cgroup.procs", procs, sizeof procs);
+	for (char *save, *pid = strtok_r(procs, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
+		put(leaf, "cgroup.procs", pid);
+}
+
+static bool find_v2(struct place *p)
+{
+	char own[PATH_SIZE], dir[PATH_SIZE], text[300];
+	size_t mount_size;
+	const char *forced = getenv("JUDGE_CGROUP");
+	if (forced && *forced) {
+		snprintf(p->memory, sizeof p->memory, "%s", forced);
+		if (writable(forced) && hands_down(forced))
+			return true;
+		snprintf(p->note, sizeof p->note, "JUDGE_CGROUP: %.150s is not a version 2 control group that hands down "
+			 "the memory and pids controllers and is writable", forced);
+		return false;
+	}
+	if (!own_folder("", own, sizeof own, &mount_size))
+		return false;
+	snprintf(text, sizeof text, "%.*s", (int)mount_size, own);
+	strcpy(dir, text);
+	get(dir, "cgroup.controllers", text, sizeof text);
+	if (!has_word(text, "memory"))
+		return false;			/* a hybrid system: the controllers are in version 1 */
+	strcpy(dir, own);
+	for (char *slash; (slash = strrchr(dir, '/')) && (size_t)(slash - dir) >= mount_size;) {
+		*slash = 0;
+		if (writable(dir) && hands_down(dir))
+			return strcpy(p->memory, dir), true;
+	}
+	if (writable(own)) {
+		if (!hands_down(own))
+			make_leaf(own);
+		if (hands_down(own))
+			return strcpy(p->memory, own), true;
+	}
+	snprintf(p->note, sizeof p->note, "no control group is delegated to this user, so memory limits hold for each process "
+		 "alone; start the judge with `systemd-run --user --scope -p Delegate=yes judge ...`, or with Delegate=yes in "
+		 "its service");
+	return false;
+}
+
+static bool find_v1(struct place *p)
+{
+	size_t mount_size;
+	if (!own_folder("memory", p->memory, sizeof p->memory, &mount_size) || !writable(p->memory))
+		return false;
+	if (!own_folder("pids", p->pids, sizeof p->pids, &mount_size) || !writable(p->pids)) {
+		*p->pids = 0;
+		snprintf(p->note, sizeof p->note, "there is no pids controller: the number of processes is limited by "
+			 "RLIMIT_NPROC alone");
+	}
+	return true;
+}
+
+static void find_place(void)
+{
+	struct place p = {0};
+	if (find_v2(&p))
+		p.version = 2;
+	else if (!*p.note && find_v1(&p))
+		p.version = 1;
+	else if (!*p.note)
+		snprintf(p.note, sizeof p.note, "no writable control group with a memory controller, so memory limits hold for each "
+			 "process alone; mount cgroup2 at /sys/fs/cgroup, or run the judge under systemd with Delegate=yes");
+	place = p;
+}
+
+static const struct place *get_place(void)
+{
+	pthread_once(&place_once, find_place);
+	return &place;
+}
+
+int cgroup_version(void)
+{
+	return get_place()->version;
+}
+
+const char *cgroup_note(void)
+{
+	return get_place()->note;
+}
+
+/* ---- one group ---- */
+
+static int limit_v2(const struct cgroup *g, uint64_t memory, unsigned processes, struct err *e)
+{
+	if (memory && put_number(g->memory, "memory.max", memory) < 0)
+		return err_errno(e, "cannot limit the memory of control group %s", g->memory);
+	if (memory) {			/* absent where the kernel has no swap, or is older than the file */
+		put(g->memory, "memory.swap.max", "0");
+		put(g->memory, "memory.oom.group", "1");
+	}
+	if (processes && put_number(g->memory, "pids.max", processes) < 0)
+		return err_errno(e, "cannot limit the processes of control group %s", g->memory);
+	return 0;
+}
+
+static int limit_v1(const struct cgroup *g, uint64_t memory, unsigned processes, struct err *e)
+{
+	if (memory && put_number(g->memory, "memory.limit_in_bytes", memory) < 0)
+		return err_errno(e, "cannot limit the memory of control group %s", g->memory);
+	if (memory) {			/* absent where swap is not accounted for */
+		put_number(g->memory, "memory.memsw.limit_in_bytes", memory);
+		put(g->memory, "memory.swappiness", "0");
+	}
+	if (processes && *g->pids && put_number(g->pids, "pids.max", processes) < 0)
+		return err_errno(e, "cannot limit the processes of control group %s", g->pids);
+	return 0;
+}
+
+static int make(char *out, const char *dir, const char *name, struct err *e)
+{
+	char path[PATH_SIZE + NAME_SIZE];
+	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+		return err_system(e, "the path of control group %s is too long", dir);
+	if (mkdir(path, 0755) < 0)
+		return err_errno(e, "cannot make control group %s", path);
+	strcpy(out, path);
+	return 0;
+}
+
+int cgroup_new(uint64_t memory, unsigned processes, struct cgroup **out, struct err *e)
+{
+	const struct place *p = get_place();
+	*out = NULL;
+	if (!p->version)
+		return 0;
+	struct cgroup *g = calloc(1, sizeof *g);
+	if (!g)
+		BUG("out of memory");
+	char name[NAME_SIZE];
+	snprintf(name, sizeof name, "judge-%d-%u", (int)getpid(), atomic_fetch_add(&next_number, 1));
+	int rc = make(g->memory, p->memory, name, e);
+	if (rc == 0 && *p->pids)
+		rc = make(g->pids, p->pids, name, e);
+	if (rc == 0)
+		rc = p->version == 2 ? limit_v2(g, memory, processes, e) : limit_v1(g, memory, processes, e);
+	if (rc < 0) {
+		cgroup_free(g);
+		return -1;
+	}
+	*out = g;
+	return 0;
+}
+
+int cgroup_attach(const struct cgroup *g, pid_t pid, struct err *e)
+{
+	if (put_number(g->memory, "cgroup.procs", (uint64_t)pid) < 0)
+		return err_errno(e, "cannot put a process into control group %s", g->memory);
+	if (*g->pids && put_number(g->pids, "cgroup.procs", (uint64_t)pid) < 0)
+		return err_errno(e, "cannot put a process into control group %s", g->pids);
+	return 0;
+}
+
+unsigned long cgroup_oom_kills(const struct cgroup *g)
+{
+	char text[1024];
+	get(g->memory, get_place()->version == 2 ? "memory.events" : "memory.oom_control", text, sizeof text);
+	return (unsigned long)keyed(text, "oom_kill");
+}
+
+uint64_t cgroup_peak_memory(const struct cgroup *g)
+{
+	char text[64];
+	get(g->memory, get_place()->version == 2 ? "memory.peak" : "memory.max_usage_in_bytes", text, sizeof text);
+	return strtoull(text, NULL, 10);
+}
+
+static void kill_members(const char *dir)
+{
+	char procs[8192];
+	if (put(dir, "cgroup.kill", "1") == 0)
+		return;
+	get(dir, "cgroup.procs", procs, sizeof procs);
+	for (char *save, *pid = strtok_r(procs, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
+		if (atoi(pid) > 0)
+			kill(atoi(pid), SIGKILL);
+}
+
+/* A group whose last process has just died may be busy for a moment. */
+static void remove_group(const char *dir)
+{
+	for (int try = 0; *dir && rmdir(dir) < 0 && errno == EBUSY && try < 100; try++) {
+		kill_members(dir);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+}
+
+void cgroup_free(struct cgroup *g)
+{
+	if (!g)
+		return;
+	remove_group(g->memory);
+	remove_group(g->pids);
+	free(g);
+}
+
+static void sweep_folder(const char *dir)
+{
+	DIR *d = *dir ? opendir(dir) : NULL;
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		int pid, n;
+		char end, path[PATH_SIZE + 300];
+		if (sscanf(entry->d_name, "judge-%d-%d%c", &pid, &n, &end) != 2 || pid <= 0)
+			continue;
+		if (kill(pid, 0) == 0 || errno != ESRCH)
+			continue;
+		snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
+		remove_group(path);
+	}
+	if (d)
+		closedir(d);
+}
+
+void cgroup_sweep(void)
+{
+	sweep_folder(get_place()->memory);
+	sweep_folder(get_place()->pids);
+}

@@ -1,0 +1,30 @@
+/* Control groups: limits of memory and processes over a whole tree, and the kernel's word on how they were met.
+ *
+ * Version 2 where its memory controller can be had, else version 1, else none; found once a process.  Each group is a
+ * folder judge-<pid>-<number>, so that what a killed judge leaves behind is known by name.
+ */
+#ifndef SANDBOX_CGROUP_H
+#define SANDBOX_CGROUP_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cgroup;
+
+/* The enumerators are those of struct jail_host. */
+int cgroup_version(void);			/* 0: none, 1, 2 */
+const char *cgroup_note(void);			/* what is missing and how to mend it; "" when all is well */
+
+/* A new empty group; 0 means no limit.  *out is NULL where the host has no control groups for us. */
+int cgroup_new(uint64_t memory, unsigned processes, struct cgroup **out, struct err *e);
+int cgroup_attach(const struct cgroup *g, pid_t pid, struct err *e);
+unsigned long cgroup_oom_kills(const struct cgroup *g);	/* processes that the kernel killed for want of memory */
+uint64_t cgroup_peak_memory(const struct cgroup *g);	/* bytes; 0 where the kernel does not tell */
+/* Kill what is in it, remove it, free it.  NULL is fine. */
+void cgroup_free(struct cgroup *g);
+/* Remove groups of judges that are gone. */
+void cgroup_sweep(void);
+
+#endif

@@ -1,0 +1,437 @@
+/* The jail: see jail.h.
+ *
+ * Theory of operation.  Three processes:
+ *
+ *	judge -- clone3, new namespaces --> supervisor (pid 1 inside) -- vfork --> program (pid 2 inside) --> ...
+ *
+ * The judge prepares everything (filter, control group, pipes), clones the supervisor, writes its id maps, puts it into
+ * the control group and says go.  The supervisor (jail_child.c) builds the root, starts the program and stays: it reaps
+ * orphans, watches the processor time, hears of system calls outside the list, and tells the program's wait status.  When
+ * it exits the kernel kills every process of its pid namespace, so one exit ends the tree, whatever the tree did.
+ *
+ * Two pipes join them.  `go` carries one byte down; after that its end of file means that the judge is gone, and the
+ * supervisor ends: a killed judge leaves no processes.  `report` carries struct jail_report up: started or failed, and
+ * later how the program ended.  The program has neither.
+ *
+ * Who decides the end: the kernel's count of memory kills first; then what the judge saw (output, wall time); then the
+ * supervisor's report.  The supervisor cannot be signalled from inside, and runs no code of the program.
+ *
+ * unsandboxed: the same processes and pipes without namespaces, root, control group and filter.
+ */
+#include "jail.h"
+
+#include "base/cleanup.h"
+#include "cgroup.h"
+#include "jail_child.h"
+#include "policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct jail {
+	struct jail_limits limits;
+	bool unsandboxed, output_kill;
+	char name[32];
+	struct cgroup *group;
+	pid_t pid;
+	int pidfd, go_fd, report_fd, out_fd, err_fd;	/* -1: closed, or not captured */
+	uint64_t start_us;
+	atomic_bool killed;
+};
+
+enum { NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS };
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void shut(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void discard(struct jail **jp)
+{
+	struct jail *j = *jp;
+	if (!j)
+		return;
+	shut(&j->go_fd);
+	if (j->pid > 0) {
+		jail_kill(j);
+		siginfo_t si;
+		while (waitid(P_PIDFD, (id_t)j->pidfd, &si, WEXITED | __WALL) < 0 && errno == EINTR)
+			;
+	}
+	cgroup_free(j->group);
+	shut(&j->pidfd);
+	shut(&j->report_fd);
+	shut(&j->out_fd);
+	shut(&j->err_fd);
+	free(j);
+}
+
+/* ---- start ---- */
+
+/* The descriptors of the child's side, closed in the judge once the child has its own copies. */
+struct ends {
+	int go, report, in, out, err;
+};
+
+static void ends_close(struct ends *s)
+{
+	shut(&s->go);
+	shut(&s->report);
+	shut(&s->in);
+	shut(&s->out);
+	shut(&s->err);
+}
+
+static int make_pipe(int *reading, int *writing, struct err *e)
+{
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_errno(e, "cannot make a pipe");
+	*reading = fds[0];
+	*writing = fds[1];
+	return 0;
+}
+
+static int capture(int *reading, int *writing, struct err *e)
+{
+	if (make_pipe(reading, writing, e) < 0)
+		return -1;
+	if (fcntl(*reading, F_SETFL, O_NONBLOCK) < 0)
+		return err_errno(e, "cannot set up a pipe");
+	return 0;
+}
+
+static void add_fd(struct jail_plan *p, int host, int inside)
+{
+	if (p->n_fds == JAIL_MAX_FDS || inside < 0 || inside > JAIL_MAX_FD)
+		BUG("jail descriptor %d as %d", host, inside);
+	p->fds[p->n_fds++] = (struct jail_fd){host, inside};
+}
+
+static int open_stdio(struct jail *j, const struct jail_spec *s, struct jail_plan *p, struct ends *theirs, struct err *e)
+{
+	if (s->stdin_fd < 0 && (theirs->in = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+		return err_errno(e, "cannot open /dev/null");
+	if (s->stdout_fd < 0 && capture(&j->out_fd, &theirs->out, e) < 0)
+		return -1;
+	if (s->stderr_fd < 0 && capture(&j->err_fd, &theirs->err, e) < 0)
+		return -1;
+	add_fd(p, s->stdin_fd < 0 ? theirs->in : s->stdin_fd, 0);
+	add_fd(p, s->stdout_fd < 0 ? theirs->out : s->stdout_fd, 1);
+	add_fd(p, s->stderr_fd < 0 ? theirs->err : s->stderr_fd, 2);
+	for (unsigned i = 0; i < s->n_fds; i++)
+		add_fd(p, s->fds[i].host, s->fds[i].inside);
+	return 0;
+}
+
+static int put_proc(pid_t pid, const char *file, const char *text)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	CLEANUP_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -1 : 0;
+}
+
+static int map_to(pid_t pid, const char *file, unsigned outside)
+{
+	char line[64];
+	snprintf(line, sizeof line, "%d %u 1", JAIL_UID, outside);
+	return put_proc(pid, file, line);
+}
+
+/* One user inside.  Root's jails are nobody outside, where nobody can be named (not in every container). */
+static int write_maps(pid_t pid, bool root, struct err *e)
+{
+	enum { NOBODY = 65534 };
+	if (root && map_to(pid, "gid_map", NOBODY) == 0 && map_to(pid, "uid_map", NOBODY) == 0)
+		return 0;
+	if (!root && put_proc(pid, "setgroups", "deny") < 0)
+		return err_errno(e, "cannot close the jail's supplementary groups");
+	if (map_to(pid, "gid_map", getegid()) < 0 && errno != EPERM)
+		return err_errno(e, "cannot map the jail's group");
+	if (map_to(pid, "uid_map", geteuid()) < 0)
+		return err_errno(e, "cannot map the jail's user");
+	return 0;
+}
+
+/* Clone with all signals held back, so that no handler of the judge's runs in the child. */
+static int clone_child(struct jail *j, struct jail_plan *p, struct err *e)
+{
+	struct clone_args args = {
+		.flags = CLONE_PIDFD | (j->unsandboxed ? 0 : (uint64_t)NAMESPACES | CLONE_NEWCGROUP),
+		.pidfd = (uintptr_t)&j->pidfd,
+	};
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+	if (pid == 0)
+		jail_child(p);
+	int number = errno;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = number;
+	if (pid < 0)
+		return err_errno(e, "cannot make the namespaces of a jail (see `judge doctor`)");
+	j->pid = pid;
+	return 0;
+}
+
+/* The supervisor's word: started, or why not. */
+static int await_start(struct jail *j, struct err *e)
+{
+	struct jail_report r;
+	ssize_t n;
+	do
+		n = read(j->report_fd, &r, sizeof r);
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof r && r.kind == REPORT_STARTED)
+		return 0;
+	if (n == (ssize_t)sizeof r && r.kind == REPORT_FAILED)
+		return err_system(e, "%s", r.text);
+	if (j->group && cgroup_oom_kills(j->group))
+		return err_system(e, "the memory limit of %llu bytes is too small to start anything",
+				  (unsigned long long)j->limits.memory);
+	return err_system(e, "the jail's supervisor ended before the program began");
+}
+
+static int launch(struct jail *j, struct jail_plan *p, struct ends *theirs, struct err *e)
+{
+	if (clone_child(j, p, e) < 0)
+		return -1;
+	ends_close(theirs);
+	if (!j->unsandboxed && write_maps(j->pid, p->root, e) < 0)
+		return -1;
+	if (j->group && cgroup_attach(j->group, j->pid, e) < 0)
+		return -1;
+	if (write(j->go_fd, "", 1) != 1)
+		return err_errno(e, "cannot reach the jail's supervisor");
+	if (await_start(j, e) < 0)
+		return -1;
+	j->start_us = now_us();
+	return 0;
+}
+
+static int prepare(struct jail *j, const struct jail_spec *s, struct jail_plan *p, struct ends *theirs, struct err *e)
+{
+	if (!s->unsandboxed && !(p->filter = policy_filter(s->policy, e)))
+		return -1;
+	/* One process more than the program's: the supervisor. */
+	if (!s->unsandboxed && cgroup_new(s->limits.memory, s->limits.processes ? s->limits.processes + 1 : 0, &j->group, e) < 0)
+		return -1;
+	p->grouped = j->group;
+	if (make_pipe(&theirs->go, &j->go_fd, e) < 0 || make_pipe(&j->report_fd, &theirs->report, e) < 0)
+		return -1;
+	p->go_fd = theirs->go;
+	p->report_fd = theirs->report;
+	return open_stdio(j, s, p, theirs, e);
+}
+
+struct jail *jail_start(const struct jail_spec *s, struct err *e)
+{
+	CLEANUP(discard) struct jail *j = calloc(1, sizeof *j);
+	CLEANUP(ends_close) struct ends theirs = {-1, -1, -1, -1, -1};
+	if (!j)
+		BUG("out of memory");
+	snprintf(j->name, sizeof j->name, "%s", s->name ? s->name : policy_name(s->policy));
+	j->limits = s->limits;
+	j->unsandboxed = s->unsandboxed;
+	j->output_kill = s->output_kill;
+	j->pidfd = j->go_fd = j->report_fd = j->out_fd = j->err_fd = -1;
+	struct jail_plan p = {.spec = s, .notifies = !s->unsandboxed && policy_notifies(s->policy), .root = geteuid() == 0,
+			      .exe_fd = s->exe_fd, .listener = -1};
+	if (prepare(j, s, &p, &theirs, e) < 0 || launch(j, &p, &theirs, e) < 0) {
+		err_wrap(e, "jail \"%s\"", j->name);
+		return NULL;
+	}
+	struct jail *started = j;
+	j = NULL;
+	return started;
+}
+
+/* ---- wait ---- */
+
+/* Read what is there; at the limit the rest is read and dropped.  Closes the pipe at its end. */
+static void pump(int *fd, struct buf *b, uint64_t limit, bool *cut)
+{
+	char piece[65536];
+	for (;;) {
+		ssize_t n = *fd < 0 ? -1 : read(*fd, piece, sizeof piece);
+		if (n < 0 && errno == EINTR && *fd >= 0)
+			continue;
+		if (n == 0)
+			shut(fd);
+		if (n <= 0)
+			return;
+		uint64_t room = !limit ? (uint64_t)n : limit - b->size;
+		*cut |= room < (uint64_t)n;
+		buf_add(b, piece, room < (uint64_t)n ? room : (uint64_t)n);
+	}
+}
+
+static void pump_both(struct jail *j, struct jail_result *r)
+{
+	pump(&j->out_fd, &r->out, j->limits.output, &r->out_cut);
+	pump(&j->err_fd, &r->err, j->limits.output, &r->err_cut);
+}
+
+static bool flooded(const struct jail *j, const struct jail_result *r)
+{
+	return j->output_kill && (r->out_cut || r->err_cut);
+}
+
+static void end_now(struct jail *j)
+{
+	/* Outside a pid namespace the supervisor has to live long enough to end the others. */
+	syscall(SYS_pidfd_send_signal, j->pidfd, j->unsandboxed ? SIGTERM : SIGKILL, NULL, 0);
+}
+
+static int time_left_ms(const struct jail *j)
+{
+	if (!j->limits.wall_ms)
+		return -1;
+	uint64_t end = j->start_us + (uint64_t)j->limits.wall_ms * 1000, now = now_us();
+	return now >= end ? 0 : (int)((end - now + 999) / 1000);
+}
+
+/* Until the supervisor's end: captured output, wall time.  True if the wall time ran out. */
+static bool watch(struct jail *j, struct jail_result *r)
+{
+	bool late = false, ending = false;
+	for (;;) {
+		struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
+				       {.fd = j->out_fd, .events = POLLIN},
+				       {.fd = j->err_fd, .events = POLLIN}};
+		int n = poll(fds, 3, ending ? -1 : time_left_ms(j));
+		pump_both(j, r);
+		if (n > 0 && fds[0].revents)
+			break;
+		if (!ending && flooded(j, r)) {
+			end_now(j);
+			ending = true;
+		} else if (!ending && time_left_ms(j) == 0) {
+			end_now(j);
+			ending = late = true;
+		}
+	}
+	pump_both(j, r);		/* every writer is dead: what is left is in the pipe */
+	return late;
+}
+
+static uint64_t micros(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+/* The program's own end, by its wait status. */
+static void judge_status(const struct jail *j, const struct jail_report *report, struct jail_result *r)
+{
+	int signal = WIFSIGNALED(report->status) ? WTERMSIG(report->status) : 0;
+	bool spent = j->limits.cpu_ms && r->cpu_us >= (uint64_t)j->limits.cpu_ms * 1000;
+	r->end = signal ? JAIL_SIGNALED : JAIL_EXITED;
+	r->status = signal ? signal : WEXITSTATUS(report->status);
+	if (signal == SIGSYS && !j->unsandboxed) {
+		r->end = JAIL_SYSCALL;
+		r->status = -1;
+	} else if (spent && (signal == SIGXCPU || signal == SIGKILL)) {
+		r->end = JAIL_CPU;
+	}
+}
+
+static int judge_end(struct jail *j, const struct jail_report *report, bool late, struct jail_result *r, struct err *e)
+{
+	if (j->group && cgroup_oom_kills(j->group)) {
+		r->end = JAIL_MEMORY;
+		r->status = SIGKILL;
+	} else if (flooded(j, r)) {
+		r->end = JAIL_OUTPUT;
+		r->status = SIGKILL;
+	} else if (report->kind == REPORT_DENIED) {
+		r->end = JAIL_SYSCALL;
+		r->status = report->status;
+	} else if (report->kind == REPORT_CPU) {
+		r->end = JAIL_CPU;
+		r->status = SIGKILL;
+	} else if (report->kind == REPORT_ENDED) {
+		judge_status(j, report, r);
+	} else if (late || atomic_load(&j->killed)) {
+		r->end = late ? JAIL_WALL : JAIL_KILLED;
+		r->status = SIGKILL;
+	} else {
+		return err_system(e, "jail \"%s\": its supervisor was killed from outside (is the machine short of memory?)", j->name);
+	}
+	return 0;
+}
+
+int jail_wait(struct jail *jail, struct jail_result *r, struct err *e)
+{
+	CLEANUP(discard) struct jail *j = jail;
+	struct jail_report report = {0};
+	struct rusage usage = {0};
+	siginfo_t si;
+	*r = (struct jail_result){0};
+	bool late = watch(j, r);
+	r->wall_us = now_us() - j->start_us;
+	while (syscall(SYS_waitid, P_PIDFD, j->pidfd, &si, WEXITED | __WALL, &usage) < 0 && errno == EINTR)
+		;
+	j->pid = 0;
+	ssize_t n = read(j->report_fd, &report, sizeof report);
+	if (n != (ssize_t)sizeof report)
+		report.kind = 0;
+	r->cpu_us = report.kind == REPORT_ENDED ? report.cpu_us : micros(usage.ru_utime) + micros(usage.ru_stime);
+	r->peak_memory = j->group ? cgroup_peak_memory(j->group) : report.peak_memory;
+	return judge_end(j, &report, late, r, e);
+}
+
+void jail_kill(struct jail *j)
+{
+	atomic_store(&j->killed, true);
+	end_now(j);
+}
+
+int jail_pidfd(const struct jail *j)
+{
+	return j->pidfd;
+}
+
+int jail_run(const struct jail_spec *s, struct jail_result *r, struct err *e)
+{
+	*r = (struct jail_result){0};
+	struct jail *j = jail_start(s, e);
+	return j ? jail_wait(j, r, e) : -1;
+}
+
+void jail_result_free(struct jail_result *r)
+{
+	buf_free(&r->out);
+	buf_free(&r->err);
+}
+
+const char *jail_end_name(enum jail_end end)
+{
+	static const char *const names[] = {
+		[JAIL_EXITED] = "exited", [JAIL_SIGNALED] = "killed by a signal", [JAIL_CPU] = "processor time limit",
+		[JAIL_WALL] = "wall time limit", [JAIL_MEMORY] = "memory limit", [JAIL_OUTPUT] = "output limit",
+		[JAIL_SYSCALL] = "forbidden system call", [JAIL_KILLED] = "stopped by the judge",
+	};
+	return names[end];
+}

@@ -1,0 +1,45 @@
+/* The inside half of a jail: what runs between clone and exec, and the supervisor that stays. */
+#ifndef SANDBOX_JAIL_CHILD_H
+#define SANDBOX_JAIL_CHILD_H
+
+#include "jail.h"
+
+struct sock_fprog;
+
+enum { JAIL_MAX_FDS = 32, JAIL_MAX_FD = 63 /* the highest number inside */, JAIL_UID = 1000 /* inside */ };
+
+/* All that the child needs, prepared before the clone: the parent may have threads, so the child allocates nothing. */
+struct jail_plan {
+	const struct jail_spec *spec;
+	const struct sock_fprog *filter;	/* NULL: unsandboxed */
+	bool notifies;				/* the filter reports calls outside its list */
+	bool root;				/* the judge is root, so supplementary groups can be dropped */
+	bool grouped;				/* a control group limits memory and processes */
+	struct jail_fd fds[JAIL_MAX_FDS];	/* 0, 1, 2 and the spec's */
+	unsigned n_fds;
+	int exe_fd;				/* -1: argv[0] */
+	int go_fd;				/* read end: one byte when the parent is done; its end means the judge died */
+	int report_fd;				/* write end: struct jail_report */
+	/* Written by the program's process before exec, read by the supervisor: they share memory until then. */
+	char failure[300];
+	int listener;				/* of the filter's notifications; -1: none */
+};
+
+enum jail_report_kind { REPORT_STARTED = 1, REPORT_FAILED, REPORT_ENDED, REPORT_DENIED, REPORT_CPU };
+
+struct jail_report {
+	enum jail_report_kind kind;
+	int status;			/* ENDED: of wait; DENIED: the system call */
+	uint64_t cpu_us, peak_memory;	/* ENDED */
+	char text[300];			/* FAILED */
+};
+
+/* The first process of a jail.  Its own exit is the end of everything in the jail. */
+_Noreturn void jail_child(struct jail_plan *p);
+
+/* Build the jail's root and move into it (jail_root.c).  -1 and p->failure. */
+int jail_enter_root(struct jail_plan *p);
+/* Set p->failure to "what: error" and return -1. */
+int jail_fail(struct jail_plan *p, const char *what, const char *name);
+
+#endif

@@ -1,0 +1,90 @@
+/* What this host offers to jails, found by building one. */
+#include "base/cleanup.h"
+#include "cgroup.h"
+#include "jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A whole x86-64 program: exit(42).  It tells whether a jail can run anything, with no file needed. */
+static const unsigned char tiny[] = {
+	0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,		/* 64 bits, little-endian */
+	2, 0, 62, 0, 1, 0, 0, 0, 0x78, 0, 0x40, 0, 0, 0, 0, 0,			/* ET_EXEC, x86-64; entry 0x400078 */
+	64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,			/* program headers at 64 */
+	0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+	1, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,				/* PT_LOAD, read and execute, offset 0 */
+	0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0,			/* at 0x400000 */
+	0x84, 0, 0, 0, 0, 0, 0, 0, 0x84, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0,
+	0xbf, 42, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05,			/* mov edi, 42; mov eax, 60; syscall */
+};
+
+static int run_tiny(struct jail_result *r, struct err *e)
+{
+	CLEANUP_FD int fd = memfd_create("tiny", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, tiny, sizeof tiny) != (ssize_t)sizeof tiny)
+		return err_errno(e, "cannot make a memory file");
+	const char *const argv[] = {"tiny", NULL};
+	struct jail_spec s = {.policy = JAIL_GUEST, .name = "doctor", .argv = argv, .exe_fd = fd, .stdin_fd = -1,
+			      .stdout_fd = -1, .stderr_fd = -1,
+			      .limits = {.wall_ms = 5000, .memory = 64 << 20, .processes = 4, .output = 4096}};
+	return jail_run(&s, r, e);
+}
+
+static bool setting_is(const char *path, char value)
+{
+	char c = 0;
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, &c, 1) == 1 && c == value;
+}
+
+/* The settings of distributions that are behind most refusals. */
+static const char *remedy(void)
+{
+	if (setting_is("/proc/sys/user/max_user_namespaces", '0'))
+		return "; user namespaces are off: sysctl user.max_user_namespaces=10000";
+	if (geteuid() && setting_is("/proc/sys/kernel/unprivileged_userns_clone", '0'))
+		return "; user namespaces are off for ordinary users: sysctl kernel.unprivileged_userns_clone=1";
+	if (geteuid() && setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
+		return "; AppArmor restricts them: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+	return "";
+}
+
+static bool exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+void jail_host(struct jail_host *h)
+{
+	struct jail_result r = {0};
+	struct err e = {0};
+	*h = (struct jail_host){.root = geteuid() == 0};
+	h->seccomp = exists("/proc/sys/kernel/seccomp/actions_avail");
+	CLEANUP_FD int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	h->pidfd = pidfd >= 0;
+	h->landlock = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
+	h->user_namespaces = exists("/proc/self/ns/user") && !setting_is("/proc/sys/user/max_user_namespaces", '0');
+	int version = cgroup_version();
+	h->cgroup = version == 2 ? CGROUP_V2 : version == 1 ? CGROUP_V1 : CGROUP_NONE;
+	snprintf(h->cgroup_note, sizeof h->cgroup_note, "%s", cgroup_note());
+	if (run_tiny(&r, &e) < 0)
+		snprintf(h->why, sizeof h->why, "%.180s%s", e.text, remedy());
+	else if (r.end != JAIL_EXITED || r.status != 42)
+		snprintf(h->why, sizeof h->why, "a program that exits with 42 ended as: %s, %d", jail_end_name(r.end), r.status);
+	else
+		h->usable = true;
+	jail_result_free(&r);
+}
+
+void jail_sweep(void)
+{
+	/* Mounts die with their namespaces, and processes with their judge: only control groups can be left. */
+	cgroup_sweep();
+}

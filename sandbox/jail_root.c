@@ -1,0 +1,158 @@
+/* The jail's root: an empty read-only tmpfs that holds the spec's bind mounts and, where asked for, a private /tmp.
+ *
+ * The mounts are taken from the host's tree as detached copies and made read-only before they are attached, so nothing
+ * is ever written through them, not even a mount point.  The mount calls of Linux 5.12 are used: they make a whole tree
+ * of mounts read-only at once.  No allocation: see jail_child.h.
+ */
+#include "jail_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MAX_MOUNTS = 48, DETACH = 2 /* MNT_DETACH */ };
+
+static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", NULL};
+
+static int mount_new(const char *type, const char *at, unsigned long flags, const char *options)
+{
+	return (int)syscall(SYS_mount, type, at, type, flags, options);
+}
+
+static int set_attributes(int tree, unsigned flags, uint64_t attributes)
+{
+	struct mount_attr attr = {.attr_set = attributes};
+	return (int)syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | flags, &attr, sizeof attr);
+}
+
+/* A detached copy of a host path, read-only; -1 with errno. */
+static int take(const char *host, bool device)
+{
+	int tree = (int)syscall(SYS_open_tree, AT_FDCWD, host, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (tree < 0)
+		return -1;
+	uint64_t attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | (device ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV);
+	if (set_attributes(tree, AT_RECURSIVE, attributes) < 0) {
+		int number = errno;
+		close(tree);
+		errno = number;
+		return -1;
+	}
+	return tree;
+}
+
+/* Make the folders above `path`, and `path` itself: a folder, or an empty file. */
+static int make_point(const char *path, bool folder)
+{
+	char part[512];
+	size_t n = strlen(path);
+	if (n >= sizeof part)
+		return errno = ENAMETOOLONG, -1;
+	for (size_t i = 1; i <= n; i++) {
+		if (path[i] != '/' && (path[i] || !folder))
+			continue;
+		memcpy(part, path, i);
+		part[i] = 0;
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return -1;
+	}
+	if (folder)
+		return 0;
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static int attach(struct jail_plan *p, int tree, const char *inside)
+{
+	struct stat st;
+	while (*inside == '/')
+		inside++;
+	if (fstat(tree, &st) < 0 || make_point(inside, S_ISDIR(st.st_mode)) < 0)
+		return jail_fail(p, "cannot make the mount point", inside);
+	if (syscall(SYS_move_mount, tree, "", AT_FDCWD, inside, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return jail_fail(p, "cannot mount", inside);
+	close(tree);
+	return 0;
+}
+
+struct taken {
+	int tree;
+	const char *inside;
+};
+
+static int take_one(struct jail_plan *p, struct taken *list, unsigned *n, const char *host, const char *inside, bool device)
+{
+	if (*n == MAX_MOUNTS)
+		return jail_fail(p, "too many mounts, at", host);
+	int tree = take(host, device);
+	if (tree < 0 && errno != ENOENT)
+		return jail_fail(p, "cannot mount (Linux 5.12 or newer is needed)", host);
+	if (tree >= 0)
+		list[(*n)++] = (struct taken){tree, inside};
+	return 0;
+}
+
+static int take_all(struct jail_plan *p, struct taken *list, unsigned *n)
+{
+	const struct jail_spec *s = p->spec;
+	for (unsigned i = 0; i < s->n_mounts; i++)
+		if (take_one(p, list, n, s->mounts[i].host, s->mounts[i].inside, false) < 0)
+			return -1;
+	for (unsigned i = 0; s->policy == JAIL_DEVICE && libraries[i]; i++)
+		if (take_one(p, list, n, libraries[i], libraries[i], false) < 0)
+			return -1;
+	if (s->policy == JAIL_COMPILE && take_one(p, list, n, "/dev/null", "/dev/null", true) < 0)
+		return -1;
+	return 0;
+}
+
+static int private_tmp(struct jail_plan *p)
+{
+	char options[120];
+	uint64_t size = p->spec->limits.tmpfs;
+	if (!size)
+		return 0;
+	/* Inodes are kernel memory: enough for 4 KiB files, within reason. */
+	uint64_t inodes = size / 4096 < 64 ? 64 : size / 4096 > 16384 ? 16384 : size / 4096;
+	snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=0700", (unsigned long long)size,
+		 (unsigned long long)inodes);
+	if (make_point("tmp", true) < 0 || mount_new("tmpfs", "tmp", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
+		return jail_fail(p, "cannot mount the private", "/tmp");
+	return 0;
+}
+
+int jail_enter_root(struct jail_plan *p)
+{
+	struct taken list[MAX_MOUNTS];
+	unsigned n = 0;
+	if (syscall(SYS_mount, NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return jail_fail(p, "cannot detach from the host's mounts", NULL);
+	if (take_all(p, list, &n) < 0)
+		return -1;
+	/* Any folder that exists does for a place to build on; it is gone from view a moment later. */
+	if (mount_new("tmpfs", "/proc", MS_NOSUID | MS_NODEV, "size=256k,nr_inodes=512,mode=0755") < 0 || chdir("/proc") < 0)
+		return jail_fail(p, "cannot mount a root", NULL);
+	for (unsigned i = 0; i < n; i++)
+		if (attach(p, list[i].tree, list[i].inside) < 0)
+			return -1;
+	if (private_tmp(p) < 0)
+		return -1;
+	/* The old root lands on top of the new one, and goes. */
+	if (syscall(SYS_pivot_root, ".", ".") < 0 || syscall(SYS_umount2, ".", DETACH) < 0 || chdir("/") < 0)
+		return jail_fail(p, "cannot leave the host's root", NULL);
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || set_attributes(root, 0, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) < 0)
+		return jail_fail(p, "cannot make the root read-only", NULL);
+	close(root);
+	if (chdir(p->spec->limits.tmpfs ? "/tmp" : "/") < 0)
+		return jail_fail(p, "cannot enter", "/tmp");
+	return 0;
+}
