@@ -9,7 +9,9 @@
 #include "format_int4.h"
 #include "problem.h"
 
-/*	keyword			activations	codes		zero points	scales		exact	catches */
+/* Where all weights of a group are equal their roundings are too, and add up by sum(x): such designs have x centred on 0.
+ *
+ *	keyword			activations	codes		zero points	scales		exact	catches */
 #define DESIGNS(X) \
 	X("normal",		NORMAL,		QUANTIZED,	QUANTIZED,	QUANTIZED,	false,	"the plain case: normal weights through the real quantizer") \
 	X("shifted",		SHIFTED,	QUANTIZED,	QUANTIZED,	QUANTIZED,	false,	"a zero point that is missing or wrong: sum(x) is far from 0") \
@@ -22,8 +24,8 @@
 	X("overflow",		OVERFLOW,	MIRRORED,	MIRRORED,	ONE,		true,	"sums in FP16: partial sums pass 65504, the answer is small") \
 	X("zeros-lowest",	SHIFTED,	UNIFORM,	LOWEST,		TYPICAL,	false,	"z = 0 everywhere") \
 	X("zeros-highest",	SHIFTED,	UNIFORM,	HIGHEST,	TYPICAL,	false,	"z = 15 everywhere") \
-	X("codes-lowest",	SHIFTED,	LOWEST,		UNIFORM,	TYPICAL,	false,	"q = 0 (or -128) everywhere") \
-	X("codes-highest",	SHIFTED,	HIGHEST,	UNIFORM,	TYPICAL,	false,	"q = 15 (or 127) everywhere: sign extension, shifts of negative words") \
+	X("codes-lowest",	NORMAL,	LOWEST,		UNIFORM,	TYPICAL,	false,	"q = 0 (or -128) everywhere") \
+	X("codes-highest",	NORMAL,	HIGHEST,	UNIFORM,	TYPICAL,	false,	"q = 15 (or 127) everywhere: sign extension, shifts of negative words") \
 	X("codes-alternating",	NORMAL,		ALTERNATING,	UNIFORM,	TYPICAL,	false,	"q = 0, 15, 0, 15, ...: neighbours swapped") \
 	X("scale-grid",		NORMAL,		UNIFORM,	UNIFORM,	GRID,		false,	"another power of two for each neighbouring (row, group): a group off by one, scales transposed") \
 	X("negative-scales",	SHIFTED,	UNIFORM,	UNIFORM,	NEGATIVE,	false,	"scales of both signs") \
