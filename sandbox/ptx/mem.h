@@ -78,8 +78,12 @@ void mem_traffic_reset(struct mem *m);
 /* ---- one launch, one host thread, one block ---- */
 
 enum { MEM_COMMUNICATES = 1 };
-void mem_launch_begin(struct mem *m, unsigned flags);
-void mem_launch_end(struct mem *m);
+void mem_launch_begin(struct mem *m, unsigned flags, const uint32_t grid[3]);
+/* After the last block.  -1: blocks raced on global memory, and *f (block: the lowest that took part) and the sites of
+ * two accesses, a write first, are filled in; the lowest address of all races is reported.  Of no meaning after a launch
+ * that another fault ended.  f may be NULL. */
+int mem_launch_end(struct mem *m, struct fault *f, uint32_t sites[2]);
+enum { MEM_NO_SITE = 0xffffffff };
 
 /* Per-access-site statistics, one per memory instruction of the kernel and host thread; summed by the executor. */
 struct mem_site {
@@ -99,16 +103,18 @@ struct mem_ctx {
 	uint32_t block_index[3];
 	uint32_t warp;			/* warp of the block that executes now: set by the executor before each access */
 	uint32_t block_dim[3];
-	void *cache;			/* private: last allocation looked up */
+	struct mem_site *sites;		/* of this host thread: names the site of accesses that carry no struct mem_op */
+	uint32_t other_site;		/* with a race or ASYNC_NOT_WAITED: site of the other access, or MEM_NO_SITE */
 };
 
 /* Make (or re-make for the next block) the block part: `shared` bytes of shared memory in all, `local` bytes of local
- * memory a thread, `warps` warps.  Shared memory starts unwritten. */
+ * memory a thread, `warps` warps.  Shared memory starts unwritten.  A block is reset or freed when it has run, before
+ * mem_launch_end. */
 struct mem_block *mem_block_new(struct mem *m, uint32_t shared, uint32_t local, uint32_t warps);
 void mem_block_reset(struct mem_block *b);
 void mem_block_free(struct mem_block *b);
 /* A barrier completed: warps in `arrived` handed in their clocks, warps in `waited` go on.  bar.sync: both the same.
- * Bit i is warp i of the block.  __syncwarp needs no call. */
+ * Bit i is warp i of the block; warps that have exited count in both.  __syncwarp needs no call. */
 void mem_barrier(struct mem_block *b, uint32_t arrived, uint32_t waited);
 /* mbarrier and other acquire/release inside a block: release joins the warp's clock into that of a shared object,
  * acquire takes it. */
@@ -116,7 +122,7 @@ void mem_release_clock(struct mem_block *b, uint32_t warp, uint64_t object);
 void mem_acquire_clock(struct mem_block *b, uint32_t warp, uint64_t object);
 
 enum mem_flag {
-	MEM_VOLATILE = 1,		/* .volatile, .relaxed, .acquire, .release: not a racing access */
+	MEM_VOLATILE = 1,		/* .volatile, .relaxed, .acquire, .release: races with plain accesses, as atomics do */
 	MEM_NC = 2,			/* ld.global.nc, ldg */
 	MEM_NO_L1 = 4,			/* .cg, .cv, .L1::no_allocate, volatile: does not allocate in L1 */
 	MEM_UNCHECKED = 8		/* cp.async bookkeeping and the like */
@@ -124,7 +130,8 @@ enum mem_flag {
 
 /* What is known of an access when the kernel is lowered. */
 struct mem_op {
-	uint8_t space;			/* enum ptx_space: GLOBAL (const and param too), SHARED, LOCAL, GENERIC */
+	uint8_t space;			/* enum ptx_space: GLOBAL, SHARED (offsets), LOCAL (offsets), GENERIC; CONST and PARAM:
+					 * global addresses, plain loads of which nothing but the request is counted */
 	uint8_t bytes;			/* of one element: 1, 2, 4, 8, 16 */
 	uint8_t n;			/* elements: 1, 2, 4, 8 */
 	uint8_t flags;
@@ -132,7 +139,6 @@ struct mem_op {
 	uint8_t wide;			/* bitmask: element i's register row is uint64_t[32], else uint32_t[32] */
 	uint8_t atom;			/* enum mem_atom */
 	uint32_t site;			/* index into the sites of this host thread */
-	struct mem_site *unused;
 };
 
 enum mem_atom { ATOM_ADD, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC, ATOM_AND, ATOM_OR, ATOM_XOR, ATOM_EXCH, ATOM_CAS };
@@ -143,7 +149,6 @@ int mem_load(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site, 
 	     void *const *rows);
 int mem_store(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site, const uint64_t *addr, uint32_t mask,
 	      const void *const *rows);
-/* Loads of warp-uniform parameters and constants: plain, unchecked by race or shadow, no counters but the request. */
 /* Atomic on op->n elements (vector atomics: each element by itself).  d may be NULL (red).  Lanes take effect in lane
  * order.  16-bit and packed types too.  cas: b compare, c new value; others: b operand. */
 int mem_atomic(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site, const uint64_t *addr, uint32_t mask,
