@@ -9,9 +9,9 @@
  * orphans, watches the processor time, hears of system calls outside the list, and tells the program's wait status.  When
  * it exits the kernel kills every process of its pid namespace, so one exit ends the tree, whatever the tree did.
  *
- * Two pipes join them.  `go` carries one byte down; after that its end of file means that the judge is gone, and the
- * supervisor ends: a killed judge leaves no processes.  `report` carries struct jail_report up: started or failed, and
- * later how the program ended.  The program has neither.
+ * A socket and a pipe join them.  `go` carries one byte down to start; after that a byte means stop, and end of file means
+ * that the judge is gone and has the same effect: a killed judge leaves no processes.  `report` carries struct jail_report
+ * up: started or failed, and later how the program ended.  The program has neither.
  *
  * Who decides the end: the kernel's count of memory kills first; then what the judge saw (output, wall time); then the
  * supervisor's report.  The supervisor cannot be signalled from inside, and runs no code of the program.
@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -71,14 +72,15 @@ static void discard(struct jail **jp)
 	struct jail *j = *jp;
 	if (!j)
 		return;
-	shut(&j->go_fd);
 	if (j->pid > 0) {
-		jail_kill(j);
 		siginfo_t si;
+		jail_kill(j);
+		shut(&j->go_fd);
 		while (waitid(P_PIDFD, (id_t)j->pidfd, &si, WEXITED | __WALL) < 0 && errno == EINTR)
 			;
 	}
 	cgroup_free(j->group);
+	shut(&j->go_fd);
 	shut(&j->pidfd);
 	shut(&j->report_fd);
 	shut(&j->out_fd);
@@ -223,7 +225,7 @@ static int launch(struct jail *j, struct jail_plan *p, struct ends *theirs, stru
 		return -1;
 	if (j->group && cgroup_attach(j->group, j->pid, e) < 0)
 		return -1;
-	if (write(j->go_fd, "", 1) != 1)
+	if (send(j->go_fd, "", 1, MSG_NOSIGNAL) != 1)
 		return err_errno(e, "cannot reach the jail's supervisor");
 	if (await_start(j, e) < 0)
 		return -1;
@@ -239,7 +241,12 @@ static int prepare(struct jail *j, const struct jail_spec *s, struct jail_plan *
 	if (!s->unsandboxed && cgroup_new(s->limits.memory, s->limits.processes ? s->limits.processes + 1 : 0, &j->group, e) < 0)
 		return -1;
 	p->grouped = j->group;
-	if (make_pipe(&theirs->go, &j->go_fd, e) < 0 || make_pipe(&j->report_fd, &theirs->report, e) < 0)
+	int go[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
+		return err_errno(e, "cannot make a socket pair");
+	theirs->go = go[0];
+	j->go_fd = go[1];
+	if (make_pipe(&j->report_fd, &theirs->report, e) < 0)
 		return -1;
 	p->go_fd = theirs->go;
 	p->report_fd = theirs->report;
@@ -299,10 +306,15 @@ static bool flooded(const struct jail *j, const struct jail_result *r)
 	return j->output_kill && (r->out_cut || r->err_cut);
 }
 
-static void end_now(struct jail *j)
+/* Ask the supervisor to end everything and tell what was used. */
+static void ask_to_end(struct jail *j)
 {
-	/* Outside a pid namespace the supervisor has to live long enough to end the others. */
-	syscall(SYS_pidfd_send_signal, j->pidfd, j->unsandboxed ? SIGTERM : SIGKILL, NULL, 0);
+	send(j->go_fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void kill_supervisor(struct jail *j)
+{
+	syscall(SYS_pidfd_send_signal, j->pidfd, SIGKILL, NULL, 0);
 }
 
 static int time_left_ms(const struct jail *j)
@@ -316,21 +328,22 @@ static int time_left_ms(const struct jail *j)
 /* Until the supervisor's end: captured output, wall time.  True if the wall time ran out. */
 static bool watch(struct jail *j, struct jail_result *r)
 {
+	enum { GRACE_MS = 200 };
 	bool late = false, ending = false;
 	for (;;) {
 		struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
 				       {.fd = j->out_fd, .events = POLLIN},
 				       {.fd = j->err_fd, .events = POLLIN}};
-		int n = poll(fds, 3, ending ? -1 : time_left_ms(j));
+		int n = poll(fds, 3, ending ? GRACE_MS : time_left_ms(j));
 		pump_both(j, r);
 		if (n > 0 && fds[0].revents)
 			break;
-		if (!ending && flooded(j, r)) {
-			end_now(j);
+		if (ending && n == 0) {
+			kill_supervisor(j);
+		} else if (!ending && (flooded(j, r) || time_left_ms(j) == 0)) {
+			late = !flooded(j, r);
 			ending = true;
-		} else if (!ending && time_left_ms(j) == 0) {
-			end_now(j);
-			ending = late = true;
+			ask_to_end(j);
 		}
 	}
 	pump_both(j, r);		/* every writer is dead: what is left is in the pipe */
@@ -397,7 +410,7 @@ int jail_wait(struct jail *jail, struct jail_result *r, struct err *e)
 	ssize_t n = read(j->report_fd, &report, sizeof report);
 	if (n != (ssize_t)sizeof report)
 		report.kind = 0;
-	r->cpu_us = report.kind == REPORT_ENDED ? report.cpu_us : micros(usage.ru_utime) + micros(usage.ru_stime);
+	r->cpu_us = report.kind ? report.cpu_us : micros(usage.ru_utime) + micros(usage.ru_stime);
 	r->peak_memory = j->group ? cgroup_peak_memory(j->group) : report.peak_memory;
 	return judge_end(j, &report, late, r, e);
 }
@@ -405,7 +418,11 @@ int jail_wait(struct jail *jail, struct jail_result *r, struct err *e)
 void jail_kill(struct jail *j)
 {
 	atomic_store(&j->killed, true);
-	end_now(j);
+	/* Outside a pid namespace the supervisor has to live long enough to end the others. */
+	if (j->unsandboxed)
+		ask_to_end(j);
+	else
+		kill_supervisor(j);
 }
 
 int jail_pidfd(const struct jail *j)

@@ -274,12 +274,17 @@ static uint64_t cpu_used(pid_t pid)
 	return micros(dead.ru_utime) + micros(dead.ru_stime) + (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* The end: what the first process leaves running goes with us, by the pid namespace or else by its process group. */
-static _Noreturn void finish(const struct jail_plan *p, pid_t pid, const struct jail_report *r)
+/* The end: kill what is left, count what it used, tell, go. */
+static _Noreturn void finish(const struct jail_plan *p, pid_t pid, struct jail_report *r)
 {
+	struct rusage u;
+	pid_t all = p->filter ? -1 : -pid;	/* everything in the pid namespace, or else in the process group */
+	kill(all, SIGKILL);
+	while (waitpid(all, NULL, 0) > 0 || errno == EINTR)
+		;
+	getrusage(RUSAGE_CHILDREN, &u);
+	r->cpu_us = micros(u.ru_utime) + micros(u.ru_stime);
 	report(p, r);
-	if (!p->filter)
-		kill(-pid, SIGKILL);
 	_exit(0);
 }
 
@@ -292,8 +297,7 @@ static bool reap(pid_t pid, uint64_t before, struct jail_report *r)
 		if (dead == pid) {
 			struct rusage u;
 			getrusage(RUSAGE_CHILDREN, &u);
-			*r = (struct jail_report){.kind = REPORT_ENDED, .status = status,
-						  .cpu_us = micros(u.ru_utime) + micros(u.ru_stime)};
+			*r = (struct jail_report){.kind = REPORT_ENDED, .status = status};
 			/* The high-water mark starts with the judge's own pages, before exec. */
 			r->peak_memory = (uint64_t)u.ru_maxrss * 1024 > before ? (uint64_t)u.ru_maxrss * 1024 : 0;
 			return true;
@@ -334,8 +338,6 @@ static _Noreturn void supervise(struct jail_plan *p, pid_t pid, uint64_t before)
 	sigset_t watched;
 	sigemptyset(&watched);
 	sigaddset(&watched, SIGCHLD);
-	if (!p->filter)			/* the judge's; a jailed program could send it, too */
-		sigaddset(&watched, SIGTERM);
 	struct pollfd fds[] = {{.fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK), .events = POLLIN},
 			       {.fd = p->go_fd, .events = POLLIN},
 			       {.fd = p->listener, .events = POLLIN}};
@@ -344,20 +346,16 @@ static _Noreturn void supervise(struct jail_plan *p, pid_t pid, uint64_t before)
 		struct signalfd_siginfo s;
 		if (poll(fds, 3, sleep_ms(p, pid)) < 0 && errno != EINTR)
 			_exit(1);
-		bool asked = fds[1].revents;		/* the judge closed its end, or died */
 		while (read(fds[0].fd, &s, sizeof s) == (ssize_t)sizeof s)
-			asked = asked || s.ssi_signo == SIGTERM;
+			;
 		if ((fds[2].revents & POLLIN) && denied(p->listener, &r))
 			finish(p, pid, &r);
 		if (fds[2].revents & (POLLHUP | POLLERR))
 			fds[2].fd = -1;
 		if (reap(pid, before, &r))
 			finish(p, pid, &r);
-		if (asked) {
-			if (!p->filter)
-				kill(-pid, SIGKILL);
-			_exit(1);
-		}
+		if (fds[1].revents)		/* the judge asks, or is gone */
+			finish(p, pid, &(struct jail_report){.kind = REPORT_STOPPED});
 	}
 }
 
@@ -374,6 +372,8 @@ _Noreturn void jail_child(struct jail_plan *p)
 		jail_fail(p, "cannot start a process", NULL);
 	if (*p->failure)
 		give_up(p);
+	if (p->listener >= 0 && (p->listener = fcntl(p->listener, F_DUPFD_CLOEXEC, ABOVE)) < 0)
+		_exit(1);
 	syscall(SYS_close_range, 0, (unsigned)ABOVE - 1, 0);
 	for (unsigned i = 0; i < p->n_fds; i++)
 		close(p->fds[i].host);

@@ -18,19 +18,20 @@ struct jail_plan {
 	struct jail_fd fds[JAIL_MAX_FDS];	/* 0, 1, 2 and the spec's */
 	unsigned n_fds;
 	int exe_fd;				/* -1: argv[0] */
-	int go_fd;				/* read end: one byte when the parent is done; its end means the judge died */
+	int go_fd;				/* a socket: one byte to start, anything more (or its end) to stop */
 	int report_fd;				/* write end: struct jail_report */
 	/* Written by the program's process before exec, read by the supervisor: they share memory until then. */
 	char failure[300];
 	int listener;				/* of the filter's notifications; -1: none */
 };
 
-enum jail_report_kind { REPORT_STARTED = 1, REPORT_FAILED, REPORT_ENDED, REPORT_DENIED, REPORT_CPU };
+enum jail_report_kind { REPORT_STARTED = 1, REPORT_FAILED, REPORT_ENDED, REPORT_DENIED, REPORT_CPU, REPORT_STOPPED };
 
 struct jail_report {
 	enum jail_report_kind kind;
 	int status;			/* ENDED: of wait; DENIED: the system call */
-	uint64_t cpu_us, peak_memory;	/* ENDED */
+	uint64_t cpu_us;		/* all but STARTED and FAILED */
+	uint64_t peak_memory;		/* ENDED */
 	char text[300];			/* FAILED */
 };
 
