@@ -81,7 +81,7 @@ struct ptx_reloc {
 };
 
 enum ptx_operand_kind {
-	PTX_O_REG,		/* reg; `neg`: !p or -r */
+	PTX_O_REG,		/* reg; `neg`: !p or -r; n: PTX_SELECT of %r1.b0, %r1.h1, %r1.b3210 (video), else 0 */
 	PTX_O_PAIR,		/* p|q : reg and reg2; either may be -1 for the sink `_` */
 	PTX_O_SINK,		/* _ */
 	PTX_O_INT,		/* imm: two's complement 64 bits */
@@ -112,6 +112,12 @@ struct ptx_operand {
 		struct ptx_operand *elems;
 	};
 };
+
+/* Parts of a register that a video instruction reads, in .n of a REG operand: count 1..4, then 4 bits for each part's
+ * number, the first in the text highest; bit 3: halves, not bytes. */
+#define PTX_SELECT_COUNT(n) ((n) & 7u)
+#define PTX_SELECT_HALVES(n) ((n) >> 3 & 1u)
+#define PTX_SELECT_PART(n, i) ((n) >> (4 + 4 * (i)) & 15u)	/* i counts from the end of the text */
 
 struct ptx_table {			/* .branchtargets, .calltargets, .callprototype */
 	const char *name;
@@ -159,11 +165,12 @@ struct ptx_func {
 	uint32_t n_insns;
 	uint32_t maxntid[3], reqntid[3], minnctapersm;	/* 0: not given */
 	uint32_t index;
-	uint32_t ptx_line;
+	uint32_t ptx_line;		/* of its body; 0: there is none */
 	void *user;			/* for the executor */
 };
 
-struct ptx_loc {			/* a place in the source, from .loc */
+/* A place in the source, from .loc; for inlined code the innermost place in the file of the outermost call. */
+struct ptx_loc {
 	const char *file;		/* as in .file */
 	uint32_t line, column;
 };
@@ -182,7 +189,8 @@ struct ptx_module {
 };
 
 /* Limits on hostile text: bytes of text, nesting, registers and instructions a function, arena bytes. */
-enum { PTX_MAX_TEXT = 64 << 20, PTX_MAX_NESTING = 256, PTX_MAX_REGS = 1 << 20, PTX_MAX_INSNS = 4 << 20 };
+enum { PTX_MAX_TEXT = 64 << 20, PTX_MAX_NESTING = 256, PTX_MAX_REGS = 1 << 20, PTX_MAX_INSNS = 4 << 20,
+       PTX_MAX_MEMORY = 1 << 30 };
 
 /* NULL and e ("line 12: unknown instruction 'foo': ...") if the text is not PTX that we know. */
 struct ptx_module *ptx_parse(const char *text, size_t size, struct arena *a, struct err *e);
