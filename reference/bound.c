@@ -8,33 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums run in eight lanes that are added in a fixed order, so that the compiler may use vectors and the bits are the
- * same with any of them. */
-enum { LANES = 8 };
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
-typedef int64_t lane_bits __attribute__((vector_size(LANES * sizeof(int64_t))));
+/* Sums run in eight lanes, four pairs, that are added in a fixed order: pairs fit every vector unit, and the bits do not
+ * depend on which one it is. */
+enum { PAIRS = 4, LANES = 2 * PAIRS };
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t pair_bits __attribute__((vector_size(2 * sizeof(int64_t))));
 
-static double lanes_sum(const lanes *v)
+static inline pair load(const double *p)
 {
-	const double *l = (const double *)v;
-	return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+	pair v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static double pairs_sum(const pair v[PAIRS])
+{
+	pair all = (v[0] + v[2]) + (v[1] + v[3]);
+	return all[0] + all[1];
 }
 
 struct bound_terms bound_dot(const double *w, const double *c, const double *x, size_t k)
 {
-	lanes y = {0}, r2 = {0}, s = {0};
+	pair y[PAIRS] = {0}, r2[PAIRS] = {0}, s[PAIRS] = {0};
 	size_t i = 0;
-	for (; i + LANES <= k; i += LANES) {
-		lanes vw, vc, vx;
-		memcpy(&vw, w + i, sizeof vw);
-		memcpy(&vc, c + i, sizeof vc);
-		memcpy(&vx, x + i, sizeof vx);
-		lanes term = vw * vx, part = vc * vx;
-		y += term;
-		r2 += term * term;
-		s += (lanes)((lane_bits)part & INT64_MAX);
-	}
-	struct bound_terms t = {.y = lanes_sum(&y), .r2 = lanes_sum(&r2), .s = lanes_sum(&s)};
+	for (; i + LANES <= k; i += LANES)
+#pragma GCC unroll 4
+		for (size_t p = 0; p < PAIRS; p++) {
+			const pair vx = load(x + i + 2 * p), term = load(w + i + 2 * p) * vx, part = load(c + i + 2 * p) * vx;
+			y[p] += term;
+			r2[p] += term * term;
+			s[p] += (pair)((pair_bits)part & INT64_MAX);
+		}
+	struct bound_terms t = {.y = pairs_sum(y), .r2 = pairs_sum(r2), .s = pairs_sum(s)};
 	for (; i < k; i++) {
 		double term = w[i] * x[i];
 		t.y += term;

@@ -18,10 +18,8 @@ double int8_quantize_row(const double *w, size_t k, int8_t *q)
 	return s;
 }
 
-void int8_expand_row(const int8_t *q, double scale, size_t k, double *w, double *c)
+void int8_expand_row(const int8_t *q, double scale, size_t k, double *w)
 {
-	for (size_t i = 0; i < k; i++) {
+	for (size_t i = 0; i < k; i++)
 		w[i] = q[i] * scale;
-		c[i] = fabs(w[i]);
-	}
 }

@@ -10,7 +10,7 @@
 /* s = max |w| / 127 rounded to f32 (1 if that is 0), q = clamp(round(w/s), -127, 127), ties to even.  Returns s. */
 double int8_quantize_row(const double *w, size_t k, int8_t *q);
 
-/* The weights w = q s in float64 and c = |w| (see bound.h). */
-void int8_expand_row(const int8_t *q, double scale, size_t k, double *w, double *c);
+/* The weights w = q s in float64; being symmetric, they are the c of bound_dot() too. */
+void int8_expand_row(const int8_t *q, double scale, size_t k, double *w);
 
 #endif

@@ -149,11 +149,11 @@ TEST(int8_quantizer)
 	const double w[5] = {-254, 254, 1, 3, -127.5};		/* scale 2: 0.5 and 1.5 are ties */
 	const int8_t codes[5] = {-127, 127, 0, 2, -64};
 	int8_t q[5];
-	double s = int8_quantize_row(w, 5, q), back[5], c[5];
+	double s = int8_quantize_row(w, 5, q), back[5];
 	CHECK(s == 2);
 	CHECK(!memcmp(q, codes, 5));
-	int8_expand_row(q, s, 5, back, c);
-	CHECK(back[0] == -254 && back[3] == 4 && c[4] == 128);
+	int8_expand_row(q, s, 5, back);
+	CHECK(back[0] == -254 && back[3] == 4 && back[4] == -128);
 	const double none[2] = {0, 0};
 	CHECK(int8_quantize_row(none, 2, q) == 1 && q[0] == 0);
 }
