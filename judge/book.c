@@ -1,0 +1,111 @@
+/* The book of a run: see book.h. */
+#include "book.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct kernel_book *kernel_of(struct book *b, const struct session_launch *l, const struct device_kernel *k)
+{
+	for (unsigned i = 0; i < b->n_kernels; i++)
+		if (b->kernels[i].prepare == l->prepare && !strcmp(b->kernels[i].name, k->pretty))
+			return &b->kernels[i];
+	if (b->n_kernels == BOOK_KERNELS)
+		return NULL;
+	struct kernel_book *n = &b->kernels[b->n_kernels++];
+	snprintf(n->name, sizeof n->name, "%s", k->pretty);
+	n->prepare = l->prepare;
+	n->registers = k->registers;
+	n->shared_static = k->shared_static;
+	n->local_bytes = k->local_bytes;
+	return n;
+}
+
+static void add_launch(struct kernel_book *k, const struct session_launch *l)
+{
+	k->launches++;
+	k->time_us += l->modelled.time_us;
+	counters_add(&k->counters, &l->counters);
+	if (k->launches > 1 && l->modelled.time_us <= k->modelled.time_us)
+		return;
+	k->modelled = l->modelled;
+	memcpy(k->grid, l->grid, sizeof k->grid);
+	memcpy(k->block, l->block, sizeof k->block);
+	k->shared_dynamic = l->shared_dynamic;
+	k->warps_per_sm = l->occupancy.warps_per_sm;
+	snprintf(k->occupancy_limit, sizeof k->occupancy_limit, "%s", l->occupancy.limit ? l->occupancy.limit : "");
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct kernel_book *x = a, *y = b;
+	if (x->prepare != y->prepare)
+		return x->prepare - y->prepare;
+	return (x->time_us < y->time_us) - (x->time_us > y->time_us);
+}
+
+static void add_launches(struct book *b, const struct session_run *r, const struct device_kernel *kernels, unsigned n_kernels)
+{
+	for (unsigned i = 0; i < r->n_launches; i++) {
+		const struct session_launch *l = &r->launches[i];
+		if (l->kernel >= n_kernels)
+			continue;
+		struct kernel_book *k = kernel_of(b, l, &kernels[l->kernel]);
+		if (k)
+			add_launch(k, l);
+		if (l->prepare)
+			continue;
+		b->launches++;
+		b->time_us += l->modelled.time_us;
+		counters_add(&b->counters, &l->counters);
+	}
+	qsort(b->kernels, b->n_kernels, sizeof *b->kernels, longest_first);
+	if (b->n_kernels && !b->kernels[0].prepare) {
+		b->limiter = b->kernels[0].modelled.limiter;
+		b->occupancy = b->kernels[0].modelled.occupancy;
+	}
+}
+
+/* The weights are the largest input: in these problems the one that is worth reading once. */
+static void add_traffic(struct book *b, const struct testcase *t, const struct session_run *r)
+{
+	const struct problem *p = t->problem;
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (p->arguments[i].role == ROLE_INPUT && t->tensors[i].bytes > b->weight_bytes) {
+			b->weight_bytes = t->tensors[i].bytes;
+			snprintf(b->weights, sizeof b->weights, "%s", p->arguments[i].name);
+		}
+	for (unsigned i = 0; i < r->n_traffic; i++) {
+		const struct mem_traffic *m = &r->traffic[i];
+		bool output = false;
+		for (unsigned k = 0; k < p->n_arguments; k++)
+			output |= p->arguments[k].role == ROLE_OUTPUT && !strcmp(p->arguments[k].name, m->name);
+		if (!output)
+			b->intermediate_bytes += m->store_bytes;
+		if (!strcmp(m->name, b->weights) && b->weight_bytes)
+			b->weight_passes = (double)m->load_bytes / (double)b->weight_bytes;
+	}
+}
+
+static double share(uint64_t a, uint64_t b)
+{
+	return b ? (double)a / (double)b : NAN;
+}
+
+void book_keep(const struct testcase *t, const struct session_run *r, const struct device_kernel *kernels, unsigned n_kernels,
+	       struct book *out)
+{
+	memset(out, 0, sizeof *out);
+	add_launches(out, r, kernels, n_kernels);
+	add_traffic(out, t, r);
+	const struct counters *c = &out->counters;
+	out->scratch_bytes = r->allocated_bytes;
+	out->host_copy_bytes = r->host_copy_bytes;
+	out->syncs = r->syncs;
+	out->sectors_per_request = share(c->global_load_sectors, c->global_load_requests);
+	out->store_sectors_per_request = share(c->global_store_sectors, c->global_store_requests);
+	out->load_efficiency = share(c->global_load_bytes, 32 * c->global_load_sectors);
+	out->shared_conflicts = c->shared_load_conflicts + c->shared_store_conflicts;
+	out->shared_wavefronts = c->shared_load_wavefronts + c->shared_store_wavefronts;
+}

@@ -1,0 +1,86 @@
+/* A problem package: a folder with problem.json, statements, starter, oracle and sample submissions.
+ *
+ * problem.json, field by field (all are required but those marked ?; no other is allowed):
+ *
+ *	format		1
+ *	id		the folder's name: small letters, digits, "-"
+ *	title		{"en": "...", "zh"?: "..."}
+ *	difficulty	"easy", "medium", "hard"
+ *	tags		list of words
+ *	entry		"solve"
+ *	arguments	of solve, in order: {"name", "role": "input" | "output" | "workspace" | "scalar", "type", "shape"}
+ *			shape: list of up to 4 size expressions (sizes.h); a scalar (i32, i64) has none: it is the size of its name
+ *	prepare ?	names of the arguments of `extern "C" void prepare(...)`, in order; inputs and workspaces and scalars
+ *	sizes ?		names of further sizes that cases give to the oracle, besides those in shapes and scalars
+ *	cases		{"name", "visible"?: false, "data"?: "normal", SIZE: value ...}; value: a number, a list to choose from,
+ *			or {"from", "to", "multiple"?: 1}
+ *	timing		{"name", "device": "gpu" | "emulated", "data"?: "normal", SIZE: number ...}
+ *	work		{"bytes": "auto" | expression, "flops": expression, "unit": "fp32" | "fp16" | "tensor_f16" | "tensor_i8"}
+ *	rules		{"max_launches": null | number, "scratch_bytes": null | number or expression}
+ *	score		{"correct", "efficiency", "full_at", "tiers": {"bronze", "silver", "gold"}}
+ *	limits ?	{"seconds"?: wall time of one case, "memory_mib"?: of the host program}
+ */
+#ifndef JUDGE_PROBLEM_H
+#define JUDGE_PROBLEM_H
+
+#include "../sandbox/base/arena.h"
+#include "../sandbox/base/buf.h"
+#include "sizes.h"
+
+struct argument {
+	char name[PROBLEM_NAME];
+	enum tensor_role role;
+	enum element_type type;
+	unsigned dims;
+	const char *shape[PROBLEM_MAX_DIMS];
+};
+
+struct case_spec {
+	char name[64], data[64];
+	bool visible, timing, gpu;	/* gpu: a timing case for real GPUs, else for the emulated one */
+	unsigned n_sizes;
+	struct size_draw sizes[PROBLEM_MAX_PARAMS];
+};
+
+enum { TIER_NONE, TIER_BRONZE, TIER_SILVER, TIER_GOLD, TIERS };
+const char *tier_name(int tier);
+
+struct problem {
+	struct arena *arena;
+	char id[64], folder[500], version[33];	/* version: hash of problem.json and oracle.c, hexadecimal */
+	const char *title, *title_zh;	/* title_zh: NULL if there is none */
+	const char *difficulty;
+	const char **tags;
+	unsigned n_tags;
+	unsigned n_arguments, n_prepare;
+	struct argument arguments[PROBLEM_MAX_TENSORS];
+	unsigned prepare[PROBLEM_MAX_TENSORS];	/* indices into arguments */
+	unsigned n_names;		/* every size that a case must give */
+	char names[PROBLEM_MAX_PARAMS][PROBLEM_NAME];
+	unsigned n_cases;		/* cases, then timing cases */
+	struct case_spec *cases;
+	const char *bytes, *flops, *unit;	/* bytes: NULL for auto */
+	int64_t max_launches;		/* -1: any number */
+	const char *scratch_bytes;	/* NULL: any size */
+	double score_correct, score_efficiency, full_at, tiers[TIERS];
+	double seconds;
+	uint64_t memory;
+};
+
+/* From a folder.  NULL and e: file, field, what is wrong, what would be right. */
+struct problem *problem_open(const char *folder, struct err *e);
+/* By id among the judge's problems, or by a path (it has a slash).  Unknown: e suggests the nearest. */
+struct problem *problem_find(const char *id, struct err *e);
+void problem_close(struct problem *p);
+void problem_closep(struct problem **p);
+/* The ids of all packages, sorted; memory from a. */
+int problem_ids(struct arena *a, const char *const **ids, size_t *n, struct err *e);
+
+/* Includes and prototypes that are put before a submission. */
+void problem_prelude(const struct problem *p, struct buf *out);
+/* `extern "C" void solve(const uint32_t *Wq, ...)`, for messages. */
+void problem_prototype(const struct problem *p, bool prepare, struct buf *out);
+/* A file of the package ("statement.en.md", "starter.cu"). */
+int problem_file(const struct problem *p, const char *name, struct buf *out, struct err *e);
+
+#endif
