@@ -70,6 +70,8 @@ struct toolchain {
 	int major, minor;
 };
 const struct toolchain *toolchain_find(struct err *e);
+/* libguest.a: in $JUDGE_LIB, or beside our executable, or where `make install` puts it.  NULL and e if it is nowhere. */
+const char *guest_library_path(struct err *e);
 
 /* Parse compiler output (nvcc, cudafe++, gcc, ptxas, ld) into diagnostics; `name` replaces the jail's path of the source. */
 size_t diagnostics_parse(const char *log, const char *name, struct arena *a, struct diagnostic **out);

@@ -1,0 +1,378 @@
+/* The compile step: see compile.h.  The commands are compile_plan.c's; here a jail runs them and its results are read.
+ *
+ * What comes out of the jail is untrusted: a source that takes over a compiler can write any log, any PTX, any executable.
+ * That gives it nothing: the log is cleaned text, and PTX and executable go to jails of their own.
+ */
+#include "compile.h"
+
+#include "base/cleanup.h"
+#include "compile_plan.h"
+#include "diagnostics.h"
+#include "jail.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	MAX_SOURCE = 4 << 20,		/* bytes; nvcc needs seconds for less */
+	MAX_PTX = 100 << 20,
+	MAX_LOG = 256 << 10
+};
+
+/* What the script told. */
+struct outcome {
+	bool started[N_COMPILE_STEPS], ended[N_COMPILE_STEPS];
+	int status[N_COMPILE_STEPS];
+	struct buf logs[N_COMPILE_STEPS];
+};
+
+/* The descriptors that go into the jail. */
+struct files {
+	int source, prelude, library, ptx, guest;
+};
+
+static void files_close(struct files *f)
+{
+	int all[] = {f->source, f->prelude, f->library, f->ptx, f->guest};
+	for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i] >= 0)
+			close(all[i]);
+}
+
+static void outcome_free(struct outcome *o)
+{
+	for (unsigned i = 0; i < N_COMPILE_STEPS; i++)
+		buf_free(&o->logs[i]);
+}
+
+/* ---- into the jail ---- */
+
+/* A memory file; what is given to the jail to read is sealed first. */
+static int memory_file(const char *name, const void *data, size_t size, struct err *e)
+{
+	CLEANUP_FD int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return err_errno(e, "cannot make a memory file");
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(fd, (const char *)data + done, size - done);
+		if (n < 0 && errno != EINTR)
+			return err_errno(e, "cannot fill a memory file");
+		done += n > 0 ? (size_t)n : 0;
+	}
+	if (data && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return err_errno(e, "cannot seal a memory file");
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "cannot rewind a memory file");
+	return take_fd(&fd);
+}
+
+static int open_files(const struct compile_request *rq, struct files *f, struct err *e)
+{
+	const char *library = guest_library_path(e), *prelude = rq->prelude ? rq->prelude : "";
+	if (!library)
+		return -1;
+	if ((f->library = open(library, O_RDONLY | O_CLOEXEC)) < 0)
+		return err_errno(e, "cannot open %s", library);
+	if ((f->source = memory_file("source", rq->source, rq->size, e)) < 0)
+		return -1;
+	if ((f->prelude = memory_file("prelude", prelude, strlen(prelude), e)) < 0)
+		return -1;
+	if ((f->ptx = memory_file("ptx", NULL, 0, e)) < 0)
+		return -1;
+	f->guest = memory_file("guest", NULL, 0, e);
+	return f->guest < 0 ? -1 : 0;
+}
+
+/* Without a jail the files need a folder of the host's; it goes when the script ends. */
+static const char *in_scratch(const char *script, struct buf *b)
+{
+	buf_printf(b, "w=$(mktemp -d /tmp/judge-compile-XXXXXX) && cd \"$w\" || exit 1\ntrap 'rm -rf \"$w\"' EXIT\n%s", script);
+	return buf_str(b);
+}
+
+static int run_script(const struct compile_request *rq, const struct toolchain *t, const struct files *f,
+		      struct jail_result *r, struct err *e)
+{
+	CLEANUP_BUF struct buf scratch = {0};
+	struct jail_mount mounts[COMPILE_MOUNTS];
+	const char *argv[COMPILE_ARGS];
+	struct jail_spec s;
+	const struct jail_fd fds[] = {{f->source, COMPILE_SOURCE_FD}, {f->prelude, COMPILE_PRELUDE_FD},
+				      {f->library, COMPILE_LIBRARY_FD}, {f->ptx, COMPILE_PTX_FD},
+				      {f->guest, COMPILE_GUEST_FD}};
+	const char *script = compile_script(rq, t, e);
+	if (!script)
+		return -1;
+	compile_jail(&s, rq, t, rq->unsandboxed ? in_scratch(script, &scratch) : script, mounts, argv);
+	s.fds = fds;
+	s.n_fds = sizeof fds / sizeof *fds;
+	return jail_run(&s, r, e);
+}
+
+/* ---- out of the jail ---- */
+
+static enum compile_step step_of(const char *name, size_t n)
+{
+	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++)
+		if (strlen(compile_step_name(s)) == n && !memcmp(compile_step_name(s), name, n))
+			return s;
+	return N_COMPILE_STEPS;
+}
+
+/* One line of the script's; the number of bytes of a log that follow it. */
+static size_t read_line(const char *line, struct outcome *o, enum compile_step *log)
+{
+	char name[32];
+	int number = 0;
+	if (sscanf(line, "@log %31s %d", name, &number) == 2) {
+		*log = step_of(name, strlen(name));
+		return number > 0 ? (size_t)number : 0;
+	}
+	bool end = !strncmp(line, "@=", 2);
+	if ((!end && strncmp(line, "@+", 2) != 0) || sscanf(line + 2, "%31s %d", name, &number) < 1)
+		return 0;
+	enum compile_step s = step_of(name, strlen(name));
+	if (s == N_COMPILE_STEPS)
+		return 0;
+	o->started[s] = true;
+	o->ended[s] |= end;
+	if (end)
+		o->status[s] = number;
+	return 0;
+}
+
+static void read_outcome(const struct buf *out, struct outcome *o)
+{
+	const char *p = buf_str(out), *end = p + out->size;
+	while (p < end) {
+		const char *newline = memchr(p, '\n', (size_t)(end - p));
+		if (!newline)
+			return;
+		enum compile_step log = N_COMPILE_STEPS;
+		size_t follows = read_line(p, o, &log);
+		p = newline + 1;
+		if (follows > (size_t)(end - p))
+			follows = (size_t)(end - p);
+		if (log != N_COMPILE_STEPS)
+			buf_add(&o->logs[log], p, follows);
+		p += follows;
+	}
+}
+
+/* sh reports death by signal as 128 + its number; 255 is what the tools exit with by themselves. */
+static int signal_of(int status)
+{
+	return status > 128 && status <= 128 + 64 ? status - 128 : 0;
+}
+
+static const char *gibibytes(uint64_t n, struct arena *a)
+{
+	return n % (1ull << 30) ? arena_printf(a, "%llu MiB", (unsigned long long)n >> 20)
+				: arena_printf(a, "%llu GiB", (unsigned long long)n >> 30);
+}
+
+/* The step that was running when the jail was ended: the last that began and did not end. */
+static const char *running_step(const struct outcome *o)
+{
+	const char *text = "the compiler";
+	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++)
+		if (o->started[s] && !o->ended[s])
+			text = compile_step_text(s);
+	return text;
+}
+
+static const char *count_errors(const struct compiled *c, struct arena *a)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->n_diagnostics; i++)
+		n += c->diagnostics[i].severity == DIAGNOSTIC_ERROR;
+	return n ? arena_printf(a, "%zu error%s", n, n == 1 ? "" : "s") : NULL;
+}
+
+/* Why a compilation failed, in a line; NULL if it did not. */
+static const char *find_reason(const struct jail_result *r, const struct outcome *o, const struct jail_limits *limits,
+			       const struct compiled *c, struct arena *a)
+{
+	if (r->end == JAIL_MEMORY)
+		return arena_printf(a, "the compiler ran out of memory (limit %s)", gibibytes(limits->memory, a));
+	if (r->end == JAIL_WALL)
+		return arena_printf(a, "%s took longer than %g s", running_step(o), limits->wall_ms / 1000.0);
+	if (r->end != JAIL_EXITED)
+		return arena_printf(a, "the compiler was stopped: %s", jail_end_name(r->end));
+	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++) {
+		int signal = signal_of(o->status[s]);
+		if (signal == SIGXFSZ)
+			return arena_printf(a, "%s wrote a file of more than %llu MiB: is an initialised array too large?",
+					    compile_step_text(s), (unsigned long long)limits->file_size >> 20);
+		if (signal)
+			return arena_printf(a, "%s crashed on this source (%s)", compile_step_text(s), strsignal(signal));
+	}
+	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++)
+		if (o->started[s] && o->status[s]) {
+			const char *errors = count_errors(c, a);
+			return errors ? errors : arena_printf(a, "%s failed", compile_step_text(s));
+		}
+	return NULL;
+}
+
+/* An error that no tool's message tells of (a crash, a limit) becomes a diagnostic, so that there is always one. */
+static void ensure_diagnostic(struct compiled *c, const char *name, struct arena *a)
+{
+	if (count_errors(c, a))
+		return;
+	struct diagnostic *d = arena_new_array(a, struct diagnostic, c->n_diagnostics + 1);
+	*d = (struct diagnostic){.file = name, .severity = DIAGNOSTIC_ERROR, .text = c->why_not};
+	if (c->n_diagnostics)
+		memcpy(d + 1, c->diagnostics, c->n_diagnostics * sizeof *d);
+	c->diagnostics = d;
+	c->n_diagnostics++;
+}
+
+/* The logs one after the other; device messages that repeat the front end's are dropped by diagnostics_parse. */
+static void join_logs(const struct outcome *o, struct buf *b)
+{
+	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++) {
+		buf_add(b, o->logs[s].data, o->logs[s].size);
+		if (b->size && b->data[b->size - 1] != '\n')
+			buf_addc(b, '\n');
+	}
+}
+
+static int read_ptx(int fd, struct arena *a, struct compiled *c, struct err *e)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "cannot read the PTX");
+	if (st.st_size == 0 || st.st_size > MAX_PTX)
+		return 0;
+	char *text = arena_alloc(a, (size_t)st.st_size + 1);
+	for (off_t done = 0; done < st.st_size;) {
+		ssize_t n = pread(fd, text + done, (size_t)(st.st_size - done), done);
+		if (n <= 0)
+			return err_errno(e, "cannot read the PTX");
+		done += n;
+	}
+	c->ptx = text;
+	c->ptx_size = strlen(text);		/* PTX has no NUL; what follows one is not PTX */
+	return 0;
+}
+
+/* Is it an executable that the jail can run: static, for this machine? */
+static bool is_guest(int fd)
+{
+	Elf64_Ehdr h;
+	if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
+		return false;
+	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != EM_X86_64 || h.e_type != ET_EXEC ||
+	    h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phnum == 0 || h.e_phnum > 64)
+		return false;
+	for (unsigned i = 0; i < h.e_phnum; i++) {
+		Elf64_Phdr p;
+		if (pread(fd, &p, sizeof p, (off_t)(h.e_phoff + i * sizeof p)) != (ssize_t)sizeof p || p.p_type == PT_INTERP)
+			return false;
+	}
+	return true;
+}
+
+/* The executable in a file of the judge's own: the jail's copy could be open for writing somewhere else. */
+static int take_guest(int from, struct err *e)
+{
+	struct stat st;
+	CLEANUP_FD int fd = memfd_create("guest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || fstat(from, &st) < 0)
+		return err_errno(e, "cannot make a memory file");
+	for (off_t done = 0; done < st.st_size;) {
+		char piece[1 << 16];
+		ssize_t n = pread(from, piece, sizeof piece, done);
+		if (n <= 0 || write(fd, piece, (size_t)n) != n)
+			return err_errno(e, "cannot copy the guest");
+		done += n;
+	}
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return err_errno(e, "cannot seal the guest");
+	return take_fd(&fd);
+}
+
+static int read_results(const struct compile_request *rq, const struct files *f, const struct jail_limits *limits,
+			const struct jail_result *r, struct arena *a, struct compiled *c, struct err *e)
+{
+	CLEANUP(outcome_free) struct outcome o = {0};
+	CLEANUP_BUF struct buf log = {0};
+	read_outcome(&r->out, &o);
+	join_logs(&o, &log);
+	if (o.status[STEP_PREPARE])
+		return err_system(e, "cannot set up a compilation: %.500s", buf_str(&log));
+	if (read_ptx(f->ptx, a, c, e) < 0)
+		return -1;
+	c->log = diagnostics_clean(buf_str(&log), log.size, MAX_LOG, a);
+	c->n_diagnostics = diagnostics_parse(c->log, rq->name, a, &c->diagnostics);
+	diagnostics_map_ptx(c->diagnostics, c->n_diagnostics, rq->name, c->ptx);
+	compile_explain(rq, a, c->diagnostics, c->n_diagnostics);
+	c->n_kernels = resources_parse(buf_str(&o.logs[STEP_PTXAS]), a, &c->kernels);
+	c->why_not = find_reason(r, &o, limits, c, a);
+	if (!c->why_not && (!c->ptx || !is_guest(f->guest)))
+		c->why_not = "the compiler gave no program that can be run";
+	if (c->why_not) {
+		ensure_diagnostic(c, rq->name, a);
+		return 0;
+	}
+	c->guest_fd = take_guest(f->guest, e);
+	c->ok = c->guest_fd >= 0;
+	return c->ok ? 0 : -1;
+}
+
+/* A source that no compiler needs to see. */
+static const char *refuse(const struct compile_request *rq, struct arena *a)
+{
+	if (rq->size > MAX_SOURCE)
+		return arena_printf(a, "the source has %zu bytes; the limit is %d", rq->size, MAX_SOURCE);
+	const char *nul = memchr(rq->source, 0, rq->size);
+	if (nul)
+		return arena_printf(a, "the source has a NUL byte at offset %zu: it is not a text file", (size_t)(nul - rq->source));
+	return NULL;
+}
+
+static void clean_result(struct jail_result *r)
+{
+	jail_result_free(r);
+}
+
+int compile(const struct compile_request *rq, struct arena *a, struct compiled *out, struct err *e)
+{
+	*out = (struct compiled){.guest_fd = -1, .log = ""};
+	const struct toolchain *t = toolchain_find(e);
+	if (!t)
+		return -1;
+	out->why_not = refuse(rq, a);
+	if (out->why_not) {
+		ensure_diagnostic(out, rq->name, a);
+		return 0;
+	}
+	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1};
+	CLEANUP(clean_result) struct jail_result r = {0};
+	if (open_files(rq, &f, e) < 0 || run_script(rq, t, &f, &r, e) < 0)
+		return err_wrap(e, "compile step");
+	struct jail_mount mounts[COMPILE_MOUNTS];
+	const char *argv[COMPILE_ARGS];
+	struct jail_spec s;
+	compile_jail(&s, rq, t, "", mounts, argv);
+	out->wall_us = r.wall_us;
+	out->peak_memory = r.peak_memory;
+	if (read_results(rq, &f, &s.limits, &r, a, out, e) < 0)
+		return err_wrap(e, "compile step");
+	return 0;
+}
+
+void compiled_close(struct compiled *c)
+{
+	if (c->guest_fd >= 0)
+		close(c->guest_fd);
+	c->guest_fd = -1;
+}

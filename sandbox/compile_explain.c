@@ -1,0 +1,201 @@
+/* Link errors and clashes with the judge's prototype, in words that say what to do and where.
+ *
+ * The linker knows names, not lines; the source's text tells the line.  The search reads the source as a C++ lexer would,
+ * as far as comments and literals go, so a name in a comment is not taken for its use.
+ */
+#include "base/buf.h"
+#include "diagnostics.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct place {
+	int line, column;
+};
+
+/* The source with comments and literals blanked, so that offsets and lines stay. */
+static char *code_only(const struct compile_request *rq, struct arena *a)
+{
+	char *s = arena_strndup(a, rq->source, rq->size);
+	for (char *p = s; *p;) {
+		char *from = p, quote = *p;
+		if (p[0] == '/' && p[1] == '/') {
+			p += strcspn(p, "\n");
+		} else if (p[0] == '/' && p[1] == '*') {
+			char *end = strstr(p + 2, "*/");
+			p = end ? end + 2 : p + strlen(p);
+		} else if (quote == '"' || quote == '\'') {
+			for (p++; *p && *p != quote && *p != '\n'; p++)
+				if (*p == '\\' && p[1] && p[1] != '\n')
+					p++;
+			p += *p == quote;
+		} else {
+			p++;
+			continue;
+		}
+		for (; from < p; from++)
+			if (*from != '\n')
+				*from = ' ';
+	}
+	return s;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static struct place place_of(const char *code, const char *at)
+{
+	struct place p = {1, 1};
+	for (const char *c = code; c < at; c++) {
+		p.column++;
+		if (*c == '\n')
+			p = (struct place){p.line + 1, 1};
+	}
+	return p;
+}
+
+/* The next use of the identifier. */
+static const char *find_name(const char *code, const char *from, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *hit = from; n && (hit = strstr(hit, name)); hit++)
+		if (!is_word(hit[n]) && (hit == code || !is_word(hit[-1])))
+			return hit;
+	return NULL;
+}
+
+/* Is this use a declaration, that is, does a type stand before it and a parenthesis after it? */
+static bool is_declaration(const char *code, const char *at, size_t n)
+{
+	const char *after = at + n, *before = at;
+	after += strspn(after, " \t\n");
+	while (before > code && isspace((unsigned char)before[-1]))
+		before--;
+	if (*after != '(' || before == code || !(is_word(before[-1]) || strchr("*&>", before[-1])))
+		return false;
+	const char *word = before;
+	while (word > code && is_word(word[-1]))
+		word--;
+	return strncmp(word, "return", 6) != 0 || before - word != 6;
+}
+
+static const char *find_declaration(const char *code, const char *name)
+{
+	for (const char *at = code; (at = find_name(code, at, name)); at++)
+		if (is_declaration(code, at, strlen(name)))
+			return at;
+	return NULL;
+}
+
+/* The prototype of the entry as the problem has it, in one line; NULL: the prelude has none. */
+static const char *prototype(const struct compile_request *rq, struct arena *a)
+{
+	if (!rq->prelude || !rq->entry)
+		return NULL;
+	const char *at = find_name(rq->prelude, rq->prelude, rq->entry), *end = at ? strchr(at, ';') : NULL;
+	if (!end)
+		return NULL;
+	while (at > rq->prelude && !strchr(";}{\n\"", at[-1]))
+		at--;
+	at += strspn(at, " \t");
+	char *text = arena_strndup(a, at, (size_t)(end - at)), *to = text;
+	for (const char *c = text; *c; c++)
+		if (!isspace((unsigned char)*c) || (to > text && to[-1] != ' '))
+			*to++ = isspace((unsigned char)*c) ? ' ' : *c;
+	*to = 0;
+	return text;
+}
+
+static const char *expected(const struct compile_request *rq, struct arena *a)
+{
+	const char *p = prototype(rq, a);
+	return p ? arena_printf(a, "expected `%s`", p) : "compare it with the statement";
+}
+
+static void put_place(struct diagnostic *d, const char *code, const char *at)
+{
+	if (at) {
+		struct place p = place_of(code, at);
+		d->line = p.line;
+		d->column = p.column;
+	}
+}
+
+static void explain_undefined(const struct compile_request *rq, struct arena *a, const char *code, struct diagnostic *d,
+			      const char *name)
+{
+	size_t n = strcspn(name, "(<");
+	const char *word = arena_strndup(a, name, n);
+	const char *colon = strrchr(word, ':');
+	word = colon ? colon + 1 : word;
+	if (rq->entry && !strcmp(name, rq->entry)) {
+		const char *at = find_declaration(code, name);
+		put_place(d, code, at);
+		d->text = at ? arena_printf(a, "the signature of %s differs from the problem's: %s", name, expected(rq, a))
+			     : arena_printf(a, "%s is not defined: the source must define it; %s", name, expected(rq, a));
+	} else if (!rq->entry && !strcmp(name, "main")) {
+		d->text = "main is not defined: a whole program needs `int main()`";
+	} else if (!strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6) ||
+		   (!strncmp(name, "cu", 2) && isupper((unsigned char)name[2]))) {
+		put_place(d, code, find_name(code, code, word));
+		d->text = arena_printf(a, "%s is not supported by the judge", name);
+	} else {
+		put_place(d, code, find_name(code, code, word));
+		d->text = arena_printf(a, "%s is used but not defined", name);
+	}
+}
+
+static void explain_multiple(const struct compile_request *rq, struct arena *a, const char *code, struct diagnostic *d,
+			     const char *name)
+{
+	size_t n = strcspn(name, "(<");
+	put_place(d, code, find_declaration(code, arena_strndup(a, name, n)));
+	if (rq->entry && !strcmp(name, "main"))
+		d->text = arena_printf(a, "main is the judge's: define %s alone (`judge run` runs a whole program)", rq->entry);
+	else
+		d->text = arena_printf(a, "%s is defined by the judge's CUDA runtime, too: choose another name", name);
+}
+
+/* The front end about an entry that does not agree with the prototype. */
+static bool is_clash(const struct compile_request *rq, const char *text)
+{
+	char quoted[100];
+	if (!rq->entry || !rq->prelude)
+		return false;
+	snprintf(quoted, sizeof quoted, "\"%.90s\"", rq->entry);
+	if (strstr(text, "overloaded function") && strstr(text, "linkage") && strstr(text, quoted))
+		return true;
+	if (strstr(text, "linkage specification is incompatible") && strstr(text, quoted))
+		return true;
+	return false;
+}
+
+/* "cannot overload functions distinguished by return type alone" does not say which: the line does. */
+static bool is_return_clash(const struct compile_request *rq, const char *code, const struct diagnostic *d)
+{
+	if (!rq->entry || !strstr(d->text, "distinguished by return type alone") || strcmp(d->file, rq->name) != 0)
+		return false;
+	const char *at = find_declaration(code, rq->entry);
+	return at && place_of(code, at).line == d->line;
+}
+
+void compile_explain(const struct compile_request *rq, struct arena *a, struct diagnostic *d, size_t n)
+{
+	static const char undefined[] = DIAGNOSTIC_UNDEFINED, multiple[] = DIAGNOSTIC_MULTIPLE;
+	const char *code = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (d[i].severity != DIAGNOSTIC_ERROR)
+			continue;
+		if (!code)
+			code = code_only(rq, a);
+		if (!strncmp(d[i].text, undefined, sizeof undefined - 1))
+			explain_undefined(rq, a, code, &d[i], d[i].text + sizeof undefined - 1);
+		else if (!strncmp(d[i].text, multiple, sizeof multiple - 1))
+			explain_multiple(rq, a, code, &d[i], d[i].text + sizeof multiple - 1);
+		else if (is_clash(rq, d[i].text) || is_return_clash(rq, code, &d[i]))
+			d[i].text = arena_printf(a, "the signature of %s differs from the problem's: %s", rq->entry, expected(rq, a));
+	}
+}

@@ -1,0 +1,360 @@
+/* The compile plan: see compile_plan.h.
+ *
+ * nvcc runs its tools one after the other: two preprocessor runs, the front end for the host side, the device compiler,
+ * the host compiler.  `nvcc --dryrun` prints them as shell commands.  The plan runs those very commands, but the host side
+ * and the device side at the same time, so a compilation takes half as long:
+ *
+ *	front-cpp -> front (cudafe++) ----------------------+-> host (gcc -c) -> link
+ *	device-cpp -> device (cicc: PTX) -> fatbin ---------+
+ *	                                  \-> ptxas -v (checks the PTX, counts registers)
+ *
+ * The two sides share one thing, the id that names symbols of internal linkage, which the front end would write and the
+ * device compiler read: it is written beforehand.  If an nvcc prints something else than these steps, the plan is made of
+ * two plain nvcc runs, side by side.
+ *
+ * A script of POSIX sh holds the plan: the printed commands are shell text already, and the jail has a shell anyway.
+ */
+#include "compile_plan.h"
+
+#include "base/cleanup.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INSIDE_ROOT "/cuda"
+/* Compilers spend a third of their time on page faults: have glibc ask for memory in large pieces, and for huge pages. */
+#define TUNABLES "GLIBC_TUNABLES=glibc.malloc.top_pad=67108864:glibc.malloc.hugetlb=1"
+#define MODULE_ID "_00000000_11_solution_cu_00000000"
+
+static const char *const step_names[] = {
+#define X(id, name, text) name,
+	COMPILE_STEPS(X)
+#undef X
+};
+
+static const char *const step_texts[] = {
+#define X(id, name, text) text,
+	COMPILE_STEPS(X)
+#undef X
+};
+
+const char *compile_step_name(enum compile_step step)
+{
+	return step_names[step];
+}
+
+const char *compile_step_text(enum compile_step step)
+{
+	return step_texts[step];
+}
+
+/* ---- the jail ---- */
+
+/* A toolkit that a distribution put into /usr is reached there. */
+static const char *inside_root(const struct compile_request *rq, const struct toolchain *t)
+{
+	bool there = !strcmp(t->root, "/usr") || !strncmp(t->root, "/usr/lib/", 9);
+	return rq->unsandboxed || there ? t->root : INSIDE_ROOT;
+}
+
+void compile_jail(struct jail_spec *s, const struct compile_request *rq, const struct toolchain *t, const char *script,
+		  struct jail_mount *mounts, const char **argv)
+{
+	static const char *const system_folders[] = {"/bin", "/lib", "/lib64", "/lib32", "/usr/bin", "/usr/lib", "/usr/lib64",
+						     "/usr/lib32", "/usr/libexec", "/usr/include"};
+	static const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/tmp", "TMPDIR=/tmp", TUNABLES, NULL};
+	unsigned n = 0;
+	for (unsigned i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
+		mounts[n++] = (struct jail_mount){system_folders[i], system_folders[i]};
+	mounts[n++] = (struct jail_mount){t->root, inside_root(rq, t)};
+	if (!strcmp(mounts[n - 1].host, mounts[n - 1].inside))
+		n--;
+	argv[0] = "/bin/sh";
+	argv[1] = "-c";
+	argv[2] = script;
+	argv[3] = NULL;
+	*s = (struct jail_spec){
+		.policy = JAIL_COMPILE, .name = "compile", .argv = argv, .envp = environment, .exe_fd = -1,
+		.mounts = mounts, .n_mounts = n, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
+		.unsandboxed = rq->unsandboxed,
+		.limits = {.wall_ms = rq->wall_ms ? rq->wall_ms : 60000, .memory = rq->memory ? rq->memory : 4ull << 30,
+			   .processes = 64, .file_size = 256 << 20, .tmpfs = 512 << 20, .output = 4 << 20},
+	};
+}
+
+/* ---- commands ---- */
+
+struct commands {
+	char *lines[N_COMPILE_STEPS];	/* of nvcc's own steps; NULL: not seen */
+	bool odd;			/* a line that is not understood, or seen twice */
+	struct buf variables;		/* shell assignments that the lines need */
+};
+
+static void quote(struct buf *b, const char *word)
+{
+	buf_addc(b, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_adds(b, "'\\''");
+		else
+			buf_addc(b, *word);
+	buf_addc(b, '\'');
+}
+
+/* What every nvcc run of ours is given. */
+static void add_options(struct buf *b, const struct compile_request *rq)
+{
+	buf_printf(b, " -arch=compute_%s -lineinfo -cudart none -Xcompiler=-O1,-fno-pie -include " COMPILE_PRELUDE, rq->arch);
+	for (const char *const *o = rq->options; o && *o; o++) {
+		buf_addc(b, ' ');
+		quote(b, *o);
+	}
+	buf_adds(b, " " COMPILE_SOURCE);
+}
+
+static bool has(const char *line, const char *part)
+{
+	return strstr(line, part) != NULL;
+}
+
+/* Which step a printed command is; N_COMPILE_STEPS: none. */
+static enum compile_step recognise(const char *line)
+{
+	if (!strncmp(line, "cudafe++ ", 9) && has(line, "--module_id_file_name"))
+		return STEP_FRONT;
+	if (!strncmp(line, "\"$CICC_PATH/cicc\" ", 18) && has(line, "--module_id_file_name") && has(line, ".ptx\""))
+		return STEP_DEVICE;
+	if (!strncmp(line, "fatbinary ", 10))
+		return STEP_FATBIN;
+	if (!strncmp(line, "ptxas ", 6))
+		return STEP_PTXAS;
+	if (has(line, " -E ") && has(line, ".cpp4.ii\""))
+		return STEP_FRONT_CPP;
+	if (has(line, " -E ") && has(line, ".cpp1.ii\""))
+		return STEP_DEVICE_CPP;
+	if (has(line, " -c ") && has(line, ".cudafe1.cpp\"") && has(line, "-o \"solution.o\""))
+		return STEP_HOST;
+	return N_COMPILE_STEPS;
+}
+
+/* NAME=value, one that a command refers to. */
+static bool wanted_variable(const char *line)
+{
+	return !strncmp(line, "PATH=", 5) || !strncmp(line, "CICC_PATH=", 10) || !strncmp(line, "LD_LIBRARY_PATH=", 16);
+}
+
+static void add_variable(struct buf *b, const char *line)
+{
+	const char *value = strchr(line, '=') + 1;
+	buf_printf(b, "export %.*s", (int)(value - line), line);
+	quote(b, value);
+	buf_addc(b, '\n');
+}
+
+static void add_command(struct commands *c, char *line)
+{
+	static const char generate[] = "--gen_module_id_file ";
+	size_t name = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+	if (name && line[name] == '=') {
+		if (wanted_variable(line))
+			add_variable(&c->variables, line);
+		return;
+	}
+	if (!strncmp(line, "rm ", 3))
+		return;
+	enum compile_step step = recognise(line);
+	if (step == N_COMPILE_STEPS || c->lines[step]) {
+		c->odd = true;
+		return;
+	}
+	char *flag = step == STEP_FRONT ? strstr(line, generate) : NULL;
+	if (flag)
+		memmove(flag, flag + sizeof generate - 1, strlen(flag + sizeof generate - 1) + 1);
+	c->lines[step] = line;
+}
+
+/* Take nvcc's printed commands apart, in place. */
+static void read_commands(char *text, struct commands *c)
+{
+	for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (!strncmp(line, "#$ ", 3))
+			add_command(c, line + 3);
+	static const enum compile_step needed[] = {STEP_FRONT_CPP, STEP_FRONT, STEP_DEVICE_CPP, STEP_DEVICE, STEP_FATBIN, STEP_HOST};
+	for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
+		c->odd |= !c->lines[needed[i]];
+}
+
+/* ---- the script ---- */
+
+static void add_step(struct buf *b, enum compile_step step, const char *command)
+{
+	buf_printf(b, "run %s ", step_names[step]);
+	quote(b, command);
+}
+
+static void add_prologue(struct buf *b, const struct commands *c)
+{
+	buf_add(b, c->variables.data, c->variables.size);
+	buf_printf(b,
+		   "run() {\n"
+		   "echo @+$1\n"
+		   "eval \"$2\" >>$1.log 2>&1\n"
+		   "s=$?\n"
+		   "echo @=$1 $s\n"
+		   "return $s\n"
+		   "}\n"
+		   "run prepare 'cat <&%d >" COMPILE_SOURCE " && cat <&%d >" COMPILE_PRELUDE " && cat <&%d >libguest.a && "
+		   "printf " MODULE_ID " >solution.module_id'\n",
+		   COMPILE_SOURCE_FD, COMPILE_PRELUDE_FD, COMPILE_LIBRARY_FD);
+}
+
+static void add_fast_passes(struct buf *b, const struct commands *c)
+{
+	buf_adds(b, "{ ");
+	add_step(b, STEP_FRONT_CPP, c->lines[STEP_FRONT_CPP]);
+	buf_adds(b, " && ");
+	add_step(b, STEP_FRONT, c->lines[STEP_FRONT]);
+	buf_adds(b, "; } & front=$!\n{ ");
+	add_step(b, STEP_DEVICE_CPP, c->lines[STEP_DEVICE_CPP]);
+	buf_adds(b, " && ");
+	add_step(b, STEP_DEVICE, c->lines[STEP_DEVICE]);
+	buf_adds(b, " && ");
+	add_step(b, STEP_FATBIN, c->lines[STEP_FATBIN]);
+	buf_adds(b, "; } & device=$!\n");
+}
+
+static void add_plain_passes(struct buf *b, const struct compile_request *rq)
+{
+	CLEANUP_BUF struct buf host = {0}, device = {0};
+	buf_adds(&host, "nvcc -c -o solution.o");
+	add_options(&host, rq);
+	buf_adds(&device, "nvcc -ptx -o solution.ptx");
+	add_options(&device, rq);
+	buf_adds(b, "{ ");
+	add_step(b, STEP_FRONT, buf_str(&host));
+	buf_adds(b, "; } & front=$!\n{ ");
+	add_step(b, STEP_DEVICE, buf_str(&device));
+	buf_adds(b, "; } & device=$!\n");
+}
+
+/* With an entry the guest's main is taken from the library before the source is seen, so that a main in the source clashes
+ * with it; without one, the library's is not wanted. */
+static void add_link(struct buf *b, const struct compile_request *rq)
+{
+	CLEANUP_BUF struct buf link = {0};
+	buf_adds(&link, "g++ -static -no-pie -Wl,--gc-sections,-s -o guest ");
+	if (rq->entry)
+		buf_adds(&link, "-Wl,-u,main libguest.a ");
+	buf_adds(&link, "solution.o libguest.a");
+	add_step(b, STEP_LINK, buf_str(&link));
+}
+
+static char *make_script(const struct compile_request *rq, const struct commands *c)
+{
+	struct buf b = {0};
+	CLEANUP_BUF struct buf ptxas = {0};
+	add_prologue(&b, c);
+	if (c->odd)
+		add_plain_passes(&b, rq);
+	else
+		add_fast_passes(&b, c);
+	/* The shell's own words about a child's death are no compiler output: they go to stderr, which nobody reads. */
+	buf_printf(&ptxas, "ptxas -v -arch=sm_%s -m64 --generate-line-info solution.ptx -o solution.cubin", rq->arch);
+	buf_printf(&b, "wait $device && {\ncat solution.ptx >&%d\n", COMPILE_PTX_FD);
+	add_step(&b, STEP_PTXAS, buf_str(&ptxas));
+	buf_adds(&b, " & ptxas=$!\nwait $front && ");
+	if (!c->odd) {
+		add_step(&b, STEP_HOST, c->lines[STEP_HOST]);
+		buf_adds(&b, " && ");
+	}
+	add_link(&b, rq);
+	buf_printf(&b,
+		   " && run collect 'cat guest >&%d'\n"
+		   "wait $ptxas\n"
+		   "}\n"
+		   "wait\n"
+		   "for step in *.log; do\n"
+		   "head -c 262144 $step >piece\n"
+		   "echo @log ${step%%.log} $(($(wc -c <piece)))\n"
+		   "cat piece\n"
+		   "done\n",
+		   COMPILE_GUEST_FD);
+	return b.data;
+}
+
+/* ---- once for each set of options ---- */
+
+static void free_commands(struct commands *c)
+{
+	buf_free(&c->variables);
+}
+
+static char *build_script(const struct compile_request *rq, const struct toolchain *t, struct err *e)
+{
+	CLEANUP_BUF struct buf shell = {0};
+	struct jail_mount mounts[COMPILE_MOUNTS];
+	const char *argv[COMPILE_ARGS];
+	struct jail_spec s;
+	struct jail_result r;
+	const char *root = inside_root(rq, t);
+	buf_adds(&shell, "PATH=");
+	quote(&shell, root);
+	buf_adds(&shell, "/bin:$PATH; exec nvcc --dryrun -keep -c -o solution.o");
+	add_options(&shell, rq);
+	compile_jail(&s, rq, t, buf_str(&shell), mounts, argv);
+	if (jail_run(&s, &r, e) < 0)
+		return NULL;
+	CLEANUP(free_commands) struct commands c = {0};
+	char *script = NULL;
+	buf_addc(&r.err, '\n');
+	if (r.end != JAIL_EXITED || r.status != 0) {
+		err_system(e, "nvcc in %s does not work (%s, %d): %.600s", t->root, jail_end_name(r.end), r.status, buf_str(&r.err));
+	} else {
+		read_commands(r.err.data, &c);
+		if (!c.variables.size) {
+			buf_adds(&c.variables, "PATH=");
+			quote(&c.variables, root);
+			buf_adds(&c.variables, "/bin:$PATH\n");
+			c.odd = true;
+		}
+		script = make_script(rq, &c);
+	}
+	jail_result_free(&r);
+	return script;
+}
+
+struct cached {
+	struct cached *next;
+	char *key, *script;
+};
+
+static char *cache_key(const struct compile_request *rq)
+{
+	struct buf b = {0};
+	buf_printf(&b, "%d %d", rq->unsandboxed, rq->entry != NULL);
+	add_options(&b, rq);
+	return b.data;
+}
+
+const char *compile_script(const struct compile_request *rq, const struct toolchain *t, struct err *e)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct cached *cache;
+	CLEANUP_FREE char *key = cache_key(rq);
+	const char *script = NULL;
+	pthread_mutex_lock(&lock);
+	for (struct cached *c = cache; c && !script; c = c->next)
+		if (!strcmp(c->key, key))
+			script = c->script;
+	if (!script && (script = build_script(rq, t, e))) {
+		struct cached *c = malloc(sizeof *c);
+		if (!c)
+			BUG("out of memory");
+		*c = (struct cached){cache, key, (char *)script};
+		cache = c;
+		key = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+	return script;
+}
