@@ -4,6 +4,7 @@
 #include <string.h>
 
 static int ternary(struct parser *p, struct value *out);
+static int unary(struct parser *p, struct value *out);
 
 static int enter(struct parser *p)
 {
@@ -28,8 +29,9 @@ static int parens(struct parser *p, struct value *out)
 	if (is_cast(p)) {
 		bool is_unsigned = parser_is_word(p, ".u64");
 		parser_advance(p);
-		if (parser_expect(p, ')', "')'") < 0 || ternary(p, out) < 0 || want_int(p, out) < 0)
+		if (parser_expect(p, ')', "')'") < 0 || enter(p) < 0 || unary(p, out) < 0 || want_int(p, out) < 0)
 			return -1;
+		p->depth--;
 		out->is_unsigned = is_unsigned;
 		return 0;
 	}
