@@ -52,6 +52,8 @@ struct case_report {
 	const char *printed;		/* device printf and host output, visible cases only; NULL: none */
 	struct book book;
 	bool ran;			/* the book is of a run */
+	struct device_line *lines;	/* counters by source line, where asked for */
+	unsigned n_lines;
 	double floor_us, efficiency;	/* timing cases */
 	bool impossible;
 };
@@ -74,8 +76,6 @@ struct grading {
 	double score, efficiency, time_us;	/* efficiency, time_us: NaN if not timed */
 	int tier;
 	const struct case_report *shown;	/* whose book the report shows; NULL: nothing ran */
-	struct device_line *lines;	/* of that case, where asked for */
-	unsigned n_lines;
 	double seconds;			/* wall time of the whole */
 };
 

@@ -1,0 +1,298 @@
+/* Grading one submission: see grade.h for how it goes. */
+#include "grade.h"
+
+#include "../sandbox/base/cleanup.h"
+#include "grade_case.h"
+#include "progress.h"
+#include "score.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct work {				/* one grading, while it goes on */
+	const struct grade_options *o;
+	struct grading *g;
+	struct testcase *cases;
+	struct oracle_pool *oracles;
+	struct runner runner;
+	struct buf prelude;
+	pthread_t compiler;
+	int compile_rc;
+	struct err compile_err;
+};
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- the cases ---- */
+
+static bool wanted(const struct grade_options *o, const struct case_spec *c)
+{
+	if (o->samples_only)
+		return c->visible;
+	return !c->timing || !c->gpu;
+}
+
+static void add_case(struct work *w, const struct case_spec *spec)
+{
+	struct case_report *r = &w->g->cases[w->g->n_cases++];
+	r->spec = spec;
+	r->verdict = VERDICT_NONE;
+	r->error_ratio = r->quantization_error = NAN;
+	w->g->n_timing += spec->timing;
+}
+
+/* Samples first, then hidden cases, then timing. */
+static int make_cases(struct work *w, struct err *e)
+{
+	const struct problem *p = w->o->problem;
+	w->g->cases = arena_new_array(w->g->arena, struct case_report, p->n_cases + 1);
+	for (int round = 0; round < 3; round++)
+		for (unsigned i = 0; i < p->n_cases; i++) {
+			const struct case_spec *c = &p->cases[i];
+			if (wanted(w->o, c) && (c->timing ? 2 : c->visible ? 0 : 1) == round)
+				add_case(w, c);
+		}
+	w->cases = arena_new_array(w->g->arena, struct testcase, w->g->n_cases + 1);
+	for (unsigned i = 0; i < w->g->n_cases; i++) {
+		if (testcase_make(p, w->g->cases[i].spec, &w->o->secret, w->o->judging, &w->cases[i], e) < 0)
+			return -1;
+		w->g->cases[i].sizes = w->cases[i].sizes;
+	}
+	return 0;
+}
+
+/* ---- compile ---- */
+
+static void *run_compiler(void *arg)
+{
+	struct work *w = arg;
+	struct compile_request rq = {
+		.source = w->o->source, .size = w->o->size, .name = w->o->name, .prelude = buf_str(&w->prelude), .entry = "solve",
+		.arch = w->g->device.arch, .unsandboxed = w->o->unsandboxed,
+	};
+	w->compile_rc = compile(&rq, w->g->arena, &w->g->compiled, &w->compile_err);
+	return NULL;
+}
+
+static int start_compiler(struct work *w, struct err *e)
+{
+	problem_prelude(w->o->problem, &w->prelude);
+	w->g->compiled.guest_fd = -1;
+	if (pthread_create(&w->compiler, NULL, run_compiler, w) != 0)
+		return err_system(e, "cannot start a thread");
+	return 0;
+}
+
+static int finish_compiler(struct work *w, struct err *e)
+{
+	pthread_join(w->compiler, NULL);
+	if (w->compile_rc < 0) {
+		*e = w->compile_err;
+		return -1;
+	}
+	if (!w->g->compiled.ok) {
+		w->g->verdict = VERDICT_CE;
+		snprintf(w->g->why, sizeof w->g->why, "%s", w->g->compiled.why_not ? w->g->compiled.why_not : "");
+	}
+	return 0;
+}
+
+/* ---- running ---- */
+
+static int run_one(struct work *w, unsigned i, struct err *e)
+{
+	struct case_report *r = &w->g->cases[i];
+	const struct answer *a;
+	double bytes, flops;
+	if (oracle_pool_get(w->oracles, i, &a, e) < 0)
+		return -1;
+	if (runner_case(&w->runner, &w->cases[i], a, r, e) < 0)
+		return err_wrap(e, "case \"%s\"", r->spec->name);
+	r->quantization_error = a->quantization_error;
+	oracle_pool_release(w->oracles, i);
+	if (r->spec->timing && r->verdict == VERDICT_AC) {
+		if (testcase_work(&w->cases[i], &bytes, &flops, e) < 0)
+			return -1;
+		r->floor_us = model_floor_us(&w->g->device, bytes, flops, w->o->problem->unit);
+		r->efficiency = score_efficiency(r->floor_us, r->book.time_us, &r->impossible);
+	}
+	return 0;
+}
+
+static void decide(struct grading *g, const struct case_report *r)
+{
+	if (r->verdict == VERDICT_AC || g->verdict != VERDICT_AC)
+		return;
+	g->verdict = r->verdict;
+	g->decisive = r;
+	snprintf(g->why, sizeof g->why, "%s", r->why);
+}
+
+static const char *stage_of(const struct case_report *r)
+{
+	return r->spec->timing ? "timing" : r->spec->visible ? "samples" : "hidden cases";
+}
+
+static unsigned stage_size(const struct grading *g, unsigned from)
+{
+	unsigned n = from;
+	while (n < g->n_cases && stage_of(&g->cases[n]) == stage_of(&g->cases[from]))
+		n++;
+	return n - from;
+}
+
+static void end_stage(struct work *w, unsigned from, unsigned n)
+{
+	unsigned right = 0;
+	for (unsigned i = from; i < from + n; i++)
+		right += w->g->cases[i].verdict == VERDICT_AC;
+	progress_result(w->o->progress, "%u of %u accepted", right, n);
+}
+
+static int run_stage(struct work *w, unsigned from, unsigned n, bool *go_on, struct err *e)
+{
+	progress_stage(w->o->progress, stage_of(&w->g->cases[from]), n);
+	for (unsigned i = from; i < from + n && *go_on; i++) {
+		struct case_report *r = &w->g->cases[i];
+		progress_step(w->o->progress, r->spec->name);
+		if (run_one(w, i, e) < 0)
+			return -1;
+		decide(w->g, r);
+		*go_on = r->verdict != VERDICT_TLE && r->verdict != VERDICT_DL && r->verdict != VERDICT_SE;
+	}
+	end_stage(w, from, n);
+	return 0;
+}
+
+static int run_cases(struct work *w, struct err *e)
+{
+	bool go_on = true;
+	for (unsigned i = 0; i < w->g->n_cases && go_on;) {
+		unsigned n = stage_size(w->g, i);
+		if (w->g->cases[i].spec->timing && w->g->verdict != VERDICT_AC)
+			break;
+		if (run_stage(w, i, n, &go_on, e) < 0)
+			return -1;
+		i += n;
+	}
+	return 0;
+}
+
+/* A refused image says which instruction of which line: that the emulated device lacks it is not the program's fault. */
+static int load_image(struct work *w, struct err *e)
+{
+	if (runner_load(&w->runner, e) == 0)
+		return 0;
+	if (e->kind != ERR_INPUT)
+		return -1;
+	w->g->verdict = VERDICT_SE;
+	snprintf(w->g->why, sizeof w->g->why, "%.990s", e->text);
+	return 0;
+}
+
+static int run_all(struct work *w, struct err *e)
+{
+	const struct grade_options *o = w->o;
+	if (make_cases(w, e) < 0)
+		return -1;
+	progress_stage(o->progress, "compile", 0);
+	if (start_compiler(w, e) < 0)
+		return -1;
+	w->oracles = oracle_pool_start(o->problem, w->cases, w->g->n_cases, o->threads ? o->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+				       o->unsandboxed);
+	struct err session_err = {0};
+	int opened = runner_open(&w->runner, &session_err);
+	if (finish_compiler(w, e) < 0)
+		return -1;
+	if (w->g->verdict == VERDICT_CE) {
+		progress_result(o->progress, "%s", w->g->why);
+		return 0;
+	}
+	progress_result(o->progress, "%.1f s", (double)w->g->compiled.wall_us / 1e6);
+	if (opened < 0) {
+		*e = session_err;
+		return -1;
+	}
+	if (load_image(w, e) < 0)
+		return -1;
+	return w->g->verdict == VERDICT_AC ? run_cases(w, e) : 0;
+}
+
+/* ---- score ---- */
+
+/* The book that is shown: the first timing case's, else that of the run that did most. */
+static void choose_shown(struct grading *g)
+{
+	for (unsigned i = 0; i < g->n_cases; i++) {
+		const struct case_report *r = &g->cases[i];
+		if (!r->ran)
+			continue;
+		if (r->spec->timing) {
+			g->shown = r;
+			return;
+		}
+		if (!g->shown || r->book.counters.instructions > g->shown->book.counters.instructions)
+			g->shown = r;
+	}
+}
+
+static void score(struct grading *g)
+{
+	double efficiency[256], time[256];
+	unsigned n = 0;
+	for (unsigned i = 0; i < g->n_cases && n < 256; i++)
+		if (g->cases[i].spec->timing && g->cases[i].verdict == VERDICT_AC) {
+			efficiency[n] = g->cases[i].efficiency;
+			time[n++] = g->cases[i].book.time_us;
+		}
+	bool timed = n && g->verdict == VERDICT_AC;
+	g->efficiency = timed ? score_mean(efficiency, n) : NAN;
+	g->time_us = timed ? score_mean(time, n) : NAN;
+	bool accepted = g->verdict == VERDICT_AC && !g->samples_only;
+	g->score = score_points(g->problem, accepted, g->efficiency);
+	g->tier = score_tier(g->problem, accepted, g->efficiency);
+	choose_shown(g);
+}
+
+int grade(const struct grade_options *o, struct grading *g, struct err *e)
+{
+	double began = now();
+	memset(g, 0, sizeof *g);
+	g->arena = arena_new();
+	g->problem = o->problem;
+	g->name = o->name;
+	g->source = o->source;
+	g->size = o->size;
+	g->modelled = true;
+	g->verdict = VERDICT_AC;
+	g->samples_only = o->samples_only;
+	snprintf(g->seed, sizeof g->seed, "%s", o->secret.hex);
+	struct work w = {.o = o, .g = g, .runner = {.options = o, .grading = g}};
+	int rc = profile_load(o->profile, &g->device, e) < 0 ? -1 : run_all(&w, e);
+	oracle_pool_stop(w.oracles);
+	runner_close(&w.runner);
+	compiled_close(&g->compiled);
+	buf_free(&w.prelude);
+	if (rc < 0) {
+		grading_free(g);
+		return -1;
+	}
+	score(g);
+	g->seconds = now() - began;
+	return 0;
+}
+
+void grading_free(struct grading *g)
+{
+	arena_free(g->arena);
+	memset(g, 0, sizeof *g);
+}

@@ -1,0 +1,303 @@
+/* One case of a grading: see grade_case.h. */
+#include "grade_case.h"
+
+#include "../sandbox/base/cleanup.h"
+#include "element.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OUTPUT_KIB = 64, PROCESSES = 1, MAX_KERNELS = 4096 };
+
+struct run_case {			/* what the steps of one case share */
+	struct runner *runner;
+	const struct testcase *t;
+	const struct answer *answer;
+	struct case_report *out;
+	uint32_t ids[PROBLEM_MAX_TENSORS];
+	struct session_argument solve[PROBLEM_MAX_TENSORS], prepare[PROBLEM_MAX_TENSORS];
+	struct session_run run;
+};
+
+/* ---- the device process ---- */
+
+int runner_open(struct runner *r, struct err *e)
+{
+	char device[64];
+	snprintf(device, sizeof device, "emulated:%s", r->options->profile);
+	struct session_options o = {.device = device, .threads = r->options->threads, .unsandboxed = r->options->unsandboxed};
+	r->session = session_open(&o, e);
+	return r->session ? 0 : -1;
+}
+
+int runner_load(struct runner *r, struct err *e)
+{
+	const struct compiled *c = &r->grading->compiled;
+	if (!r->session && runner_open(r, e) < 0)
+		return -1;
+	r->n_kernels = c->n_kernels < MAX_KERNELS ? (unsigned)c->n_kernels : MAX_KERNELS;
+	if (session_load(r->session, c, e) < 0)
+		return -1;
+	r->kernels = arena_new_array(r->grading->arena, struct device_kernel, r->n_kernels + 1);
+	for (unsigned i = 0; i < r->n_kernels; i++)
+		if (session_kernel(r->session, i, &r->kernels[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+void runner_close(struct runner *r)
+{
+	session_close(r->session);
+	r->session = NULL;
+}
+
+/* ---- laying out ---- */
+
+static int lay_tensor(struct run_case *c, unsigned i, struct err *e)
+{
+	const struct argument *a = &c->t->problem->arguments[i];
+	const struct testcase_tensor *x = &c->t->tensors[i];
+	struct session_argument *arg = &c->solve[i];
+	if (a->role == ROLE_SCALAR) {
+		arg->kind = a->type == TYPE_I64 ? ARGUMENT_I64 : ARGUMENT_I32;
+		arg->i = x->scalar;
+		return 0;
+	}
+	enum session_role role = a->role == ROLE_INPUT ? SESSION_INPUT : a->role == ROLE_OUTPUT ? SESSION_OUTPUT : SESSION_WORKSPACE;
+	if (session_tensor(c->runner->session, a->name, role, c->answer->tensors[i].data, x->bytes, &c->ids[i], e) < 0)
+		return -1;
+	arg->kind = ARGUMENT_TENSOR;
+	arg->tensor = c->ids[i];
+	return 0;
+}
+
+static int lay_out(struct run_case *c, struct err *e)
+{
+	const struct problem *p = c->t->problem;
+	if (session_reset(c->runner->session, e) < 0)
+		return -1;
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (lay_tensor(c, i, e) < 0)
+			return -1;
+	for (unsigned i = 0; i < p->n_prepare; i++)
+		c->prepare[i] = c->solve[p->prepare[i]];
+	return 0;
+}
+
+static int run(struct run_case *c, struct err *e)
+{
+	const struct problem *p = c->t->problem;
+	unsigned ms = (unsigned)(p->seconds * 1000);
+	c->run = (struct session_run){
+		.guest_fd = c->runner->grading->compiled.guest_fd,
+		.solve = c->solve, .n_solve = p->n_arguments,
+		.prepare = p->n_prepare ? c->prepare : NULL, .n_prepare = p->n_prepare,
+		.stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
+		.limits = {.cpu_ms = ms, .wall_ms = ms, .memory = p->memory, .processes = PROCESSES, .output = OUTPUT_KIB << 10},
+		.profile = c->runner->options->profile_lines,
+	};
+	return session_run(c->runner->session, &c->run, e);
+}
+
+/* ---- checking ---- */
+
+static void say(struct case_report *out, enum verdict v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void say(struct case_report *out, enum verdict v, const char *fmt, ...)
+{
+	va_list ap;
+	out->verdict = v;
+	va_start(ap, fmt);
+	vsnprintf(out->why, sizeof out->why, fmt, ap);
+	va_end(ap);
+}
+
+/* Element [i, j] of a shape, for people. */
+static void index_text(const struct testcase *t, unsigned tensor, uint64_t element, char *text, size_t size)
+{
+	const struct argument *a = &t->problem->arguments[tensor];
+	uint64_t at[PROBLEM_MAX_DIMS] = {0};
+	for (unsigned d = a->dims; d-- > 0;) {
+		at[d] = element % t->tensors[tensor].shape[d];
+		element /= t->tensors[tensor].shape[d];
+	}
+	size_t n = (size_t)snprintf(text, size, "%s[", a->name);
+	for (unsigned d = 0; d < a->dims && n < size; d++)
+		n += (size_t)snprintf(text + n, size - n, "%s%llu", d ? ", " : "", (unsigned long long)at[d]);
+	if (n < size)
+		snprintf(text + n, size - n, "]");
+}
+
+static int check_written(struct run_case *c, struct err *e)
+{
+	const struct problem *p = c->t->problem;
+	for (unsigned i = 0; i < p->n_arguments; i++) {
+		bool whole;
+		uint64_t first;
+		char where[120];
+		if (p->arguments[i].role != ROLE_OUTPUT)
+			continue;
+		if (session_written(c->runner->session, c->ids[i], &whole, &first, e) < 0)
+			return -1;
+		if (whole || c->out->verdict != VERDICT_AC)
+			continue;
+		index_text(c->t, i, first / element_bytes(p->arguments[i].type), where, sizeof where);
+		say(c->out, VERDICT_NW, "%s was never written%s", where, first ? "" : ", and it is the first element");
+	}
+	return 0;
+}
+
+/* The device refuses writes to inputs; that they are what they were is checked all the same. */
+static int check_inputs(struct run_case *c, struct err *e)
+{
+	const struct problem *p = c->t->problem;
+	for (unsigned i = 0; i < p->n_arguments && c->out->verdict == VERDICT_AC; i++) {
+		uint64_t size = c->t->tensors[i].bytes;
+		if (p->arguments[i].role != ROLE_INPUT)
+			continue;
+		CLEANUP_FREE void *now = malloc(size);
+		if (!now)
+			return err_system(e, "no memory to compare %s", p->arguments[i].name);
+		if (session_download(c->runner->session, c->ids[i], now, e) < 0)
+			return -1;
+		if (memcmp(now, c->answer->tensors[i].data, size) != 0)
+			say(c->out, VERDICT_IM, "the input %s was changed", p->arguments[i].name);
+	}
+	return 0;
+}
+
+static void keep_wrong(struct case_report *out, const char *tensor, const struct check *k)
+{
+	for (unsigned i = 0; i < k->n_worst && out->n_wrong < CHECK_WORST && k->worst[i].ratio > 1; i++) {
+		struct wrong_element *w = &out->worst[out->n_wrong++];
+		snprintf(w->tensor, sizeof w->tensor, "%s", tensor);
+		w->element = k->worst[i];
+	}
+}
+
+static int check_outputs(struct run_case *c, struct err *e)
+{
+	const struct problem *p = c->t->problem;
+	struct case_report *out = c->out;
+	for (unsigned i = 0; i < p->n_arguments; i++) {
+		const struct testcase_tensor *x = &c->t->tensors[i];
+		struct check k;
+		char where[120];
+		if (p->arguments[i].role != ROLE_OUTPUT)
+			continue;
+		CLEANUP_FREE void *got = malloc(x->bytes);
+		if (!got)
+			return err_system(e, "no memory for the output %s", p->arguments[i].name);
+		if (session_download(c->runner->session, c->ids[i], got, e) < 0)
+			return -1;
+		check_output(p->arguments[i].type, got, c->answer->tensors[i].expected, c->answer->tensors[i].bound, x->count, &k);
+		out->elements += k.count;
+		out->wrong += k.wrong;
+		if (!(out->error_ratio >= k.ratio))
+			out->error_ratio = k.ratio;
+		if (!k.wrong)
+			continue;
+		if (out->verdict == VERDICT_AC) {
+			index_text(c->t, i, k.worst[0].index, where, sizeof where);
+			say(out, VERDICT_WA, "%llu of %llu elements of %s are out of bound; the worst is %s",
+			    (unsigned long long)k.wrong, (unsigned long long)k.count, p->arguments[i].name, where);
+		}
+		if (out->spec->visible)
+			keep_wrong(out, p->arguments[i].name, &k);
+	}
+	return 0;
+}
+
+static void check_rules(struct run_case *c)
+{
+	const struct problem *p = c->t->problem;
+	struct err e;
+	int64_t allowed;
+	if (c->out->verdict != VERDICT_AC)
+		return;
+	if (p->max_launches >= 0 && c->out->book.launches > p->max_launches)
+		say(c->out, VERDICT_RV, "%u kernel launches; this problem allows %lld", c->out->book.launches, (long long)p->max_launches);
+	else if (p->scratch_bytes && sizes_eval(p->scratch_bytes, &c->t->sizes, &allowed, &e) == 0 &&
+		 c->run.allocated_bytes > (uint64_t)allowed)
+		say(c->out, VERDICT_RV, "%llu bytes of memory allocated; this problem allows %lld",
+		    (unsigned long long)c->run.allocated_bytes, (long long)allowed);
+}
+
+/* What the program printed belongs to its author only where it can't tell what is hidden. */
+static void keep_printed(struct run_case *c)
+{
+	const struct session_run *r = &c->run;
+	CLEANUP_BUF struct buf text = {0};
+	if (!c->out->spec->visible)
+		return;
+	buf_add(&text, buf_str(&r->device_output), r->device_output.size);
+	buf_add(&text, buf_str(&r->guest.out), r->guest.out.size);
+	buf_add(&text, buf_str(&r->guest.err), r->guest.err.size);
+	if (text.size)
+		c->out->printed = arena_strdup(c->runner->grading->arena, buf_str(&text));
+}
+
+static int judge_run(struct run_case *c, struct err *e)
+{
+	struct case_report *out = c->out;
+	out->verdict = verdict_of_run(&c->run, out->why, sizeof out->why);
+	out->fault = c->run.fault;
+	out->ran = true;
+	book_keep(c->t, &c->run, c->runner->kernels, c->runner->n_kernels, &out->book);
+	keep_printed(c);
+	if (out->verdict == VERDICT_AC) {
+		if (check_inputs(c, e) < 0 || check_written(c, e) < 0)
+			return -1;
+		if (out->verdict == VERDICT_AC || out->verdict == VERDICT_NW)
+			if (check_outputs(c, e) < 0)
+				return -1;
+		check_rules(c);
+	} else if (c->run.guest.end == JAIL_EXITED && c->run.guest.status != 0 && !out->spec->visible &&
+		   c->run.fault.kind == FAULT_NONE) {
+		/* an exit status is a number of the program's choice: that of a hidden case is not told */
+		snprintf(out->why, sizeof out->why, "solve() ended the process");
+	}
+	return 0;
+}
+
+static void keep_lines(struct run_case *c)
+{
+	if (!c->run.n_lines || !c->runner->options->profile_lines)
+		return;
+	c->out->lines = arena_dup(c->runner->grading->arena, c->run.lines, c->run.n_lines * sizeof *c->run.lines);
+	c->out->n_lines = c->run.n_lines;
+}
+
+static int attempt(struct run_case *c, struct err *e)
+{
+	if (lay_out(c, e) < 0 || run(c, e) < 0)
+		return -1;
+	return judge_run(c, e);
+}
+
+int runner_case(struct runner *r, const struct testcase *t, const struct answer *a, struct case_report *out, struct err *e)
+{
+	struct run_case c = {.runner = r, .t = t, .answer = a, .out = out};
+	const struct case_report fresh = *out;
+	for (;;) {
+		int rc = !r->session && runner_load(r, e) < 0 ? -1 : attempt(&c, e);
+		if (rc == 0)
+			keep_lines(&c);
+		session_run_free(&c.run);
+		if (rc == 0) {
+			r->deaths = 0;
+			return 0;
+		}
+		if (!r->session || !session_dead(r->session))
+			return -1;
+		runner_close(r);
+		*out = fresh;
+		if (++r->deaths == 2) {
+			r->deaths = 0;
+			say(out, VERDICT_RE, "the device process died twice on this program: %.500s", e->text);
+			return 0;
+		}
+	}
+}

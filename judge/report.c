@@ -1,0 +1,325 @@
+/* The report of a grading on a terminal: verdict, what went wrong and where, cases, timing, book, advice. */
+#include "report.h"
+
+#include "advice.h"
+#include "figures.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NAME_WIDTH = 22, SIZES_WIDTH = 22, BAR_WIDTH = 8 };
+
+static void put_time(const struct term *t, double us, int width)
+{
+	struct figure f;
+	const char *text = figure_time(&f, us, t->utf8);
+	fprintf(t->file, "%*s%s", width - term_columns(text), "", text);
+}
+
+static void pad(const struct term *t, const char *text, int width)
+{
+	int n = width - term_columns(text);
+	fprintf(t->file, "%s%*s", text, n > 0 ? n : 1, "");
+}
+
+static void heading(const struct term *t, const char *text)
+{
+	fputc('\n', t->file);
+	term_put(t, STYLE_BOLD, "  %s", text);
+	fputc('\n', t->file);
+}
+
+static enum style verdict_style(enum verdict v)
+{
+	return v == VERDICT_AC ? STYLE_GOOD : v == VERDICT_NONE ? STYLE_DIM : v == VERDICT_SE ? STYLE_WARN : STYLE_BAD;
+}
+
+/* ---- the head ---- */
+
+static void put_score(const struct grading *g, const struct term *t)
+{
+	struct figure f;
+	if (g->samples_only) {
+		term_put(t, STYLE_DIM, "   samples only: no score");
+		return;
+	}
+	fprintf(t->file, "   score ");
+	term_put(t, STYLE_BOLD, "%.1f", g->score);
+	fprintf(t->file, " of 100");
+	if (isnan(g->efficiency))
+		return;
+	fprintf(t->file, "   efficiency ");
+	term_put(t, STYLE_BOLD, "%s", figure_percent(&f, g->efficiency));
+	if (g->tier)
+		fprintf(t->file, " (%s)", tier_name(g->tier));
+}
+
+static void put_head(const struct grading *g, const struct term *t)
+{
+	char upper[40];
+	size_t n = 0;
+	for (const char *s = verdict_name(g->verdict); *s && n + 1 < sizeof upper; s++)
+		upper[n++] = (char)(*s >= 'a' && *s <= 'z' ? *s - 32 : *s);
+	upper[n] = 0;
+	fputs("\n  ", t->file);
+	fputs(term_on(t, STYLE_BOLD), t->file);
+	term_put(t, verdict_style(g->verdict), "%s", upper);
+	if (g->verdict == VERDICT_AC)
+		put_score(g, t);
+	else
+		term_put(t, STYLE_DIM, "  %s", verdict_code(g->verdict));
+	fputs("\n  ", t->file);
+	term_put(t, STYLE_DIM, "%s: %s, %s, %s %s\n", g->problem->id, g->problem->title, g->name,
+		 g->modelled ? "modelled on" : "measured on", g->device.name);
+}
+
+/* ---- what went wrong ---- */
+
+static void put_worst(const struct case_report *r, const struct term *t)
+{
+	if (!r->n_wrong)
+		return;
+	fprintf(t->file, "    %-18s %16s %16s %12s %12s\n", "element", "got", "expected", "difference", "bound");
+	for (unsigned i = 0; i < r->n_wrong; i++) {
+		const struct check_element *x = &r->worst[i].element;
+		char where[64];
+		snprintf(where, sizeof where, "%s[%llu]", r->worst[i].tensor, (unsigned long long)x->index);
+		fprintf(t->file, "    %-18s %16.9g %16.9g %12.3g %12.3g\n", where, x->got, x->expected, x->got - x->expected, x->bound);
+	}
+}
+
+static void put_printed(const struct case_report *r, const struct term *t)
+{
+	enum { SHOWN = 2000 };
+	if (!r->printed)
+		return;
+	size_t n = strlen(r->printed);
+	term_put(t, STYLE_DIM, "    case %s printed:\n", r->spec->name);
+	term_untrusted(t, r->printed, n < SHOWN ? n : SHOWN);
+	if (n && r->printed[(n < SHOWN ? n : SHOWN) - 1] != '\n')
+		fputc('\n', t->file);
+	if (n > SHOWN)
+		term_put(t, STYLE_DIM, "    (%zu bytes more)\n", n - SHOWN);
+}
+
+static void put_reason(const struct grading *g, const struct term *t)
+{
+	const struct case_report *r = g->decisive;
+	fputs("\n  ", t->file);
+	if (r) {
+		char sizes[200], where[300];
+		sizes_text(&r->sizes, sizes, sizeof sizes);
+		int n = snprintf(where, sizeof where, "case %s (%s): ", r->spec->name, sizes);
+		fputs(where, t->file);
+		term_wrap(t, *g->why ? g->why : verdict_text(g->verdict), 2 + n, 4);
+	} else {
+		term_wrap(t, *g->why ? g->why : verdict_text(g->verdict), 2, 4);
+	}
+	fputc('\n', t->file);
+	if (r) {
+		report_fault(&r->fault, g->name, g->source, g->size, t);
+		put_worst(r, t);
+	}
+}
+
+/* ---- cases ---- */
+
+static void put_ratio(const struct case_report *r, const struct term *t)
+{
+	struct figure f;
+	if (isnan(r->error_ratio)) {
+		fprintf(t->file, "%*s", BAR_WIDTH + 10, "");
+		return;
+	}
+	fputs(term_on(t, r->error_ratio > 1 ? STYLE_BAD : r->error_ratio > 0.7 ? STYLE_WARN : STYLE_GOOD), t->file);
+	term_bar(t, r->error_ratio, BAR_WIDTH);
+	fputs(term_off(t), t->file);
+	fprintf(t->file, "  %-8s", figure_ratio(&f, r->error_ratio));
+}
+
+static void put_case(const struct case_report *r, const struct term *t)
+{
+	char sizes[200];
+	struct figure f;
+	sizes_text(&r->sizes, sizes, sizeof sizes);
+	fputs("  ", t->file);
+	term_put(t, verdict_style(r->verdict), "%-5s", verdict_code(r->verdict));
+	pad(t, r->spec->name, NAME_WIDTH);
+	pad(t, sizes, SIZES_WIDTH);
+	put_ratio(r, t);
+	if (!isnan(r->quantization_error) && r->verdict != VERDICT_NONE)
+		term_put(t, STYLE_DIM, " %8s", figure_percent(&f, r->quantization_error));
+	if (r->spec->visible)
+		term_put(t, STYLE_DIM, "  sample");
+	fputc('\n', t->file);
+}
+
+static bool any_quantization(const struct grading *g)
+{
+	for (unsigned i = 0; i < g->n_cases; i++)
+		if (!isnan(g->cases[i].quantization_error))
+			return true;
+	return false;
+}
+
+static void put_cases(const struct grading *g, const struct term *t)
+{
+	unsigned n = g->n_cases, right = 0;
+	bool quantization = any_quantization(g);
+	for (unsigned i = 0; i < n; i++)
+		right += g->cases[i].verdict == VERDICT_AC;
+	heading(t, "cases");
+	term_put(t, STYLE_DIM, "       %-*s%-*s%-*s%s\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", BAR_WIDTH + 10, "worst error / bound",
+		 quantization ? "quantization" : "");
+	for (unsigned i = 0; i < n; i++)
+		put_case(&g->cases[i], t);
+	term_put(t, STYLE_DIM, "       %u of %u accepted", right, n);
+	if (quantization)
+		term_put(t, STYLE_DIM, "; quantization: RMS error of the stored integers themselves, not held against the kernel");
+	fputc('\n', t->file);
+}
+
+/* ---- timing ---- */
+
+static void put_timing_case(const struct case_report *r, const struct term *t)
+{
+	char sizes[200];
+	struct figure f;
+	sizes_text(&r->sizes, sizes, sizeof sizes);
+	fputs("       ", t->file);
+	pad(t, r->spec->name, NAME_WIDTH);
+	pad(t, sizes, SIZES_WIDTH);
+	if (r->verdict != VERDICT_AC) {
+		term_put(t, verdict_style(r->verdict), "%s\n", verdict_name(r->verdict));
+		return;
+	}
+	put_time(t, r->book.time_us, 9);
+	put_time(t, r->floor_us, 10);
+	fputs("  ", t->file);
+	if (r->impossible) {
+		term_put(t, STYLE_WARN, "below the floor: impossible, not rewarded\n");
+		return;
+	}
+	fputs(term_on(t, STYLE_NOTE), t->file);
+	term_bar(t, r->efficiency, BAR_WIDTH);
+	fprintf(t->file, "%s %6s   %s\n", term_off(t), figure_percent(&f, r->efficiency), limiter_name(r->book.limiter));
+}
+
+static void put_timing(const struct grading *g, const struct term *t)
+{
+	if (g->samples_only)
+		return;
+	heading(t, "timing");
+	if (!g->n_timing) {
+		fprintf(t->file, "       problem %s has no timing case for the emulated device: no efficiency, %g points at most\n",
+			g->problem->id, g->problem->score_correct);
+		return;
+	}
+	if (g->verdict != VERDICT_AC && g->cases[g->n_cases - g->n_timing].verdict == VERDICT_NONE) {
+		fprintf(t->file, "       not timed: only a right answer is\n");
+		return;
+	}
+	term_put(t, STYLE_DIM, "       %-*s%-*s%9s%10s  %-*s  limited by\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", "time", "floor",
+		 BAR_WIDTH + 7, "efficiency");
+	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
+		put_timing_case(&g->cases[i], t);
+	term_put(t, STYLE_DIM, "       time: %s %s, cold caches; floor: the bytes (or flops) that nobody can avoid, at its peak rate\n",
+		 g->modelled ? "modelled on" : "measured on", g->device.name);
+}
+
+/* ---- the book ---- */
+
+static void entry(const struct term *t, const char *name)
+{
+	fprintf(t->file, "    %-20s ", name);
+}
+
+static void put_book(const struct book *b, const struct term *t)
+{
+	struct figure f, g;
+	entry(t, "kernel launches");
+	fprintf(t->file, "%u\n", b->launches);
+	entry(t, "weight passes");
+	fprintf(t->file, "%.2f  (%s, %s)\n", b->weight_passes, b->weights, figure_bytes(&f, (double)b->weight_bytes));
+	entry(t, "intermediates");
+	fprintf(t->file, "%s\n", figure_bytes(&f, (double)b->intermediate_bytes));
+	entry(t, "sectors per request");
+	if (isnan(b->sectors_per_request))
+		fprintf(t->file, "no loads\n");
+	else
+		fprintf(t->file, "%.2f loads, %.2f stores; %s of the loaded bytes used\n", b->sectors_per_request,
+			isnan(b->store_sectors_per_request) ? 0 : b->store_sectors_per_request, figure_percent(&f, b->load_efficiency));
+	entry(t, "bank conflicts");
+	fprintf(t->file, "%s of %s shared-memory wavefronts\n", figure_count(&f, b->shared_conflicts), figure_count(&g, b->shared_wavefronts));
+	entry(t, "DRAM");
+	fprintf(t->file, "%s read, %s written\n", figure_bytes(&f, (double)b->counters.dram_read_bytes),
+		figure_bytes(&g, (double)b->counters.dram_write_bytes));
+	entry(t, "occupancy");
+	fprintf(t->file, "%s\n", figure_percent(&f, b->occupancy));
+	if (b->scratch_bytes) {
+		entry(t, "allocated");
+		fprintf(t->file, "%s\n", figure_bytes(&f, (double)b->scratch_bytes));
+	}
+	if (b->host_copy_bytes) {
+		entry(t, "host copies");
+		fprintf(t->file, "%s\n", figure_bytes(&f, (double)b->host_copy_bytes));
+	}
+}
+
+static void put_books(const struct grading *g, const struct term *t, bool profile)
+{
+	const struct case_report *r = g->shown;
+	char title[200], sizes[120];
+	if (!r || !r->book.launches)
+		return;
+	sizes_text(&r->sizes, sizes, sizeof sizes);
+	snprintf(title, sizeof title, "book of %s (%s)", r->spec->name, sizes);
+	heading(t, title);
+	put_book(&r->book, t);
+	if (profile || r->book.n_kernels > 1)
+		report_kernels(&r->book, t);
+	if (profile)
+		report_lines(r->lines, r->n_lines, g->name, g->source, g->size, t);
+}
+
+static void put_advice(const struct grading *g, const struct term *t)
+{
+	struct advice a;
+	advice_of(g, &a);
+	if (!a.n)
+		return;
+	heading(t, "advice");
+	for (unsigned i = 0; i < a.n; i++) {
+		term_put(t, STYLE_NOTE, "    %s ", t->utf8 ? "→" : ">");
+		term_wrap(t, a.lines[i], 6, 6);
+		fputc('\n', t->file);
+	}
+}
+
+static void put_foot(const struct grading *g, const struct term *t)
+{
+	fputc('\n', t->file);
+	term_put(t, STYLE_DIM, "  %.1f s", g->seconds);
+	if (*g->seed && !g->samples_only && g->verdict != VERDICT_CE)
+		term_put(t, STYLE_DIM, "; repeat with --seed %s", g->seed);
+	fputc('\n', t->file);
+}
+
+void report_print(const struct grading *g, const struct term *t, bool profile)
+{
+	bool ran = g->shown != NULL;
+	put_head(g, t);
+	if (g->verdict != VERDICT_AC)
+		put_reason(g, t);
+	report_diagnostics(&g->compiled, g->name, g->source, g->size, t);
+	for (unsigned i = 0; i < g->n_cases; i++)
+		put_printed(&g->cases[i], t);
+	if (ran) {
+		/* the timing cases have a table of their own, unless one of them is wrong */
+		put_cases(g, t);
+		put_timing(g, t);
+		put_books(g, t, profile);
+	}
+	put_advice(g, t);
+	put_foot(g, t);
+}

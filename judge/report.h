@@ -1,0 +1,19 @@
+/* The report of a grading: for people on a terminal, and as one JSON object. */
+#ifndef JUDGE_REPORT_H
+#define JUDGE_REPORT_H
+
+#include "../sandbox/base/buf.h"
+#include "grade.h"
+#include "term.h"
+
+void report_print(const struct grading *g, const struct term *t, bool profile);
+void report_json(const struct grading *g, bool profile, struct buf *out);
+
+/* Parts of it that `judge run` prints too. */
+void report_diagnostics(const struct compiled *c, const char *name, const char *source, size_t size, const struct term *t);
+void report_fault(const struct fault *f, const char *name, const char *source, size_t size, const struct term *t);
+void report_kernels(const struct book *b, const struct term *t);
+void report_lines(const struct device_line *lines, unsigned n, const char *name, const char *source, size_t size,
+		  const struct term *t);
+
+#endif

@@ -1,0 +1,240 @@
+/* The report of a grading as one JSON object, for programs. */
+#include "report.h"
+
+#include "../sandbox/base/json_write.h"
+#include "advice.h"
+
+#include <math.h>
+#include <string.h>
+
+static void put_counters(struct json_writer *w, struct counters c)
+{
+	json_open(w, "counters", '{');
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		json_write_unsigned(w, counter_name(i), *counter_at(&c, i));
+	json_close(w, '}');
+}
+
+static void put_triple(struct json_writer *w, const char *key, const uint32_t v[3])
+{
+	json_open(w, key, '[');
+	for (int i = 0; i < 3; i++)
+		json_write_unsigned(w, NULL, v[i]);
+	json_close(w, ']');
+}
+
+/* ---- cases ---- */
+
+static void put_fault(struct json_writer *w, const struct fault *f)
+{
+	if (f->kind == FAULT_NONE)
+		return;
+	json_open(w, "fault", '{');
+	json_write_string(w, "kind", fault_name(f->kind));
+	json_write_string(w, "detail", f->detail);
+	json_write_string(w, "kernel", *f->kernel ? f->kernel : NULL);
+	if (f->has_thread) {
+		put_triple(w, "block", f->block);
+		put_triple(w, "thread", f->thread);
+	}
+	if (f->has_address) {
+		char text[24];
+		snprintf(text, sizeof text, "0x%llx", (unsigned long long)f->address);
+		json_write_string(w, "address", text);
+		json_write_unsigned(w, "bytes", f->bytes);
+	}
+	if (f->line) {
+		json_write_string(w, "file", f->file);
+		json_write_unsigned(w, "line", f->line);
+	}
+	json_close(w, '}');
+}
+
+/* Infinity has no number in JSON: such a ratio is the string "inf". */
+static void put_ratio(struct json_writer *w, const char *key, double ratio)
+{
+	if (isinf(ratio))
+		json_write_string(w, key, "inf");
+	else
+		json_write_number(w, key, ratio);
+}
+
+static void put_value(struct json_writer *w, const char *key, double v)
+{
+	if (isnan(v))
+		json_write_string(w, key, "nan");
+	else if (isinf(v))
+		json_write_string(w, key, v > 0 ? "inf" : "-inf");
+	else
+		json_write_number(w, key, v);
+}
+
+static void put_worst(struct json_writer *w, const struct case_report *r)
+{
+	if (!r->n_wrong)
+		return;
+	json_open(w, "worst", '[');
+	for (unsigned i = 0; i < r->n_wrong; i++) {
+		const struct check_element *x = &r->worst[i].element;
+		json_open(w, NULL, '{');
+		json_write_string(w, "tensor", r->worst[i].tensor);
+		json_write_unsigned(w, "index", x->index);
+		put_value(w, "got", x->got);
+		put_value(w, "expected", x->expected);
+		put_value(w, "bound", x->bound);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void put_case(struct json_writer *w, const struct case_report *r)
+{
+	json_open(w, NULL, '{');
+	json_write_string(w, "name", r->spec->name);
+	json_write_bool(w, "visible", r->spec->visible);
+	json_write_bool(w, "timing", r->spec->timing);
+	json_open(w, "sizes", '{');
+	for (unsigned i = 0; i < r->sizes.n; i++)
+		json_write_integer(w, r->sizes.at[i].name, r->sizes.at[i].value);
+	json_close(w, '}');
+	json_write_string(w, "verdict", r->verdict == VERDICT_NONE ? NULL : verdict_code(r->verdict));
+	put_ratio(w, "error_ratio", r->error_ratio);
+	json_write_number(w, "quantization_error", r->quantization_error);
+	json_write_string(w, "text", *r->why ? r->why : NULL);
+	put_fault(w, &r->fault);
+	put_worst(w, r);
+	if (r->printed)
+		json_write_string(w, "printed", r->printed);
+	if (r->spec->timing && r->verdict == VERDICT_AC) {
+		json_write_number(w, "time_us", r->book.time_us);
+		json_write_number(w, "floor_us", r->floor_us);
+		json_write_number(w, "efficiency", r->efficiency);
+		json_write_string(w, "limiter", limiter_name(r->book.limiter));
+	}
+	json_close(w, '}');
+}
+
+/* ---- kernels, lines, book ---- */
+
+static void put_kernel(struct json_writer *w, const struct kernel_book *k)
+{
+	json_open(w, NULL, '{');
+	json_write_string(w, "name", k->name);
+	json_write_bool(w, "prepare", k->prepare);
+	json_write_unsigned(w, "launches", k->launches);
+	json_write_number(w, "time_us", k->time_us);
+	json_write_string(w, "limiter", limiter_name(k->modelled.limiter));
+	json_write_number(w, "occupancy", k->modelled.occupancy);
+	put_triple(w, "grid", k->grid);
+	put_triple(w, "block", k->block);
+	json_write_unsigned(w, "registers", k->registers);
+	json_write_unsigned(w, "shared_bytes", k->shared_static + k->shared_dynamic);
+	json_write_unsigned(w, "local_bytes", k->local_bytes);
+	put_counters(w, k->counters);
+	json_close(w, '}');
+}
+
+static void put_lines(struct json_writer *w, const struct case_report *r)
+{
+	json_open(w, "lines", '[');
+	for (unsigned i = 0; i < r->n_lines; i++) {
+		json_open(w, NULL, '{');
+		json_write_string(w, "file", r->lines[i].file);
+		json_write_unsigned(w, "line", r->lines[i].line);
+		put_counters(w, r->lines[i].counters);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void put_book(struct json_writer *w, const struct case_report *r)
+{
+	const struct book *b = &r->book;
+	json_open(w, "book", '{');
+	json_write_string(w, "case", r->spec->name);
+	json_write_unsigned(w, "launches", b->launches);
+	json_write_string(w, "weights", b->weights);
+	json_write_number(w, "weight_passes", b->weight_passes);
+	json_write_unsigned(w, "intermediate_bytes", b->intermediate_bytes);
+	json_write_number(w, "sectors_per_request", b->sectors_per_request);
+	json_write_number(w, "store_sectors_per_request", b->store_sectors_per_request);
+	json_write_number(w, "load_efficiency", b->load_efficiency);
+	json_write_unsigned(w, "shared_conflicts", b->shared_conflicts);
+	json_write_unsigned(w, "shared_wavefronts", b->shared_wavefronts);
+	json_write_unsigned(w, "dram_read_bytes", b->counters.dram_read_bytes);
+	json_write_unsigned(w, "dram_write_bytes", b->counters.dram_write_bytes);
+	json_write_number(w, "occupancy", b->occupancy);
+	json_write_string(w, "limiter", limiter_name(b->limiter));
+	json_write_unsigned(w, "scratch_bytes", b->scratch_bytes);
+	json_write_unsigned(w, "host_copy_bytes", b->host_copy_bytes);
+	json_close(w, '}');
+}
+
+static void put_shown(struct json_writer *w, const struct case_report *r, bool profile)
+{
+	json_open(w, "kernels", '[');
+	for (unsigned i = 0; r && i < r->book.n_kernels; i++)
+		put_kernel(w, &r->book.kernels[i]);
+	json_close(w, ']');
+	if (r)
+		put_book(w, r);
+	else
+		json_write_null(w, "book");
+	if (profile && r)
+		put_lines(w, r);
+}
+
+static void put_diagnostics(struct json_writer *w, const struct compiled *c)
+{
+	static const char *const names[] = {"error", "warning", "note"};
+	json_open(w, "diagnostics", '[');
+	for (size_t i = 0; i < c->n_diagnostics; i++) {
+		const struct diagnostic *d = &c->diagnostics[i];
+		json_open(w, NULL, '{');
+		json_write_string(w, "file", d->file);
+		json_write_integer(w, "line", d->line);
+		json_write_integer(w, "column", d->column);
+		json_write_string(w, "severity", names[d->severity]);
+		json_write_string(w, "text", d->text);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void put_advice(struct json_writer *w, const struct grading *g)
+{
+	struct advice a;
+	advice_of(g, &a);
+	json_open(w, "advice", '[');
+	for (unsigned i = 0; i < a.n; i++)
+		json_write_string(w, NULL, a.lines[i]);
+	json_close(w, ']');
+}
+
+void report_json(const struct grading *g, bool profile, struct buf *out)
+{
+	struct json_writer w = {.out = out, .indent = true};
+	json_open(&w, NULL, '{');
+	json_write_string(&w, "problem", g->problem->id);
+	json_write_string(&w, "version", g->problem->version);
+	json_write_string(&w, "submission", g->name);
+	json_write_string(&w, "device", g->device.name);
+	json_write_bool(&w, "modelled", g->modelled);
+	json_write_string(&w, "verdict", verdict_code(g->verdict));
+	json_write_string(&w, "text", *g->why ? g->why : verdict_text(g->verdict));
+	json_write_number(&w, "score", g->samples_only ? NAN : g->score);
+	json_write_number(&w, "efficiency", g->efficiency);
+	json_write_string(&w, "tier", g->tier ? tier_name(g->tier) : NULL);
+	json_write_number(&w, "time_us", g->time_us);
+	json_write_string(&w, "seed", *g->seed ? g->seed : NULL);
+	json_open(&w, "cases", '[');
+	for (unsigned i = 0; i < g->n_cases; i++)
+		put_case(&w, &g->cases[i]);
+	json_close(&w, ']');
+	put_shown(&w, g->shown, profile);
+	put_diagnostics(&w, &g->compiled);
+	put_advice(&w, g);
+	json_write_number(&w, "seconds", g->seconds);
+	json_close(&w, '}');
+	buf_addc(out, '\n');
+}
