@@ -1,0 +1,67 @@
+// No tensor cores: tiles of x and of dequantized weights in shared memory as FP32, a thread has one column and TM rows.
+#include <cstdint>
+#include <cuda_fp16.h>
+
+constexpr int BN = 32, BK = 32, THREADS = 128, ROW_GROUPS = THREADS / BN;
+
+template <int TM>
+__global__ void __launch_bounds__(THREADS)
+gemm(const __half *__restrict__ x, const uint32_t *__restrict__ Wq, const __half *__restrict__ scales,
+     const __half *__restrict__ zeros, __half *__restrict__ y, int M, int N, int K)
+{
+	constexpr int BM = TM * ROW_GROUPS;
+	__shared__ float xs[BK][BM + 4], ws[BK][BN + 1];
+	const int tid = threadIdx.x, m0 = blockIdx.y * BM, n0 = blockIdx.x * BN;
+	const int column = tid % BN, first = tid / BN * TM;
+	const int load_n = tid / 4, load_c = tid % 4;	// the word that this thread dequantizes
+	float sum[TM] = {};
+
+	for (int k0 = 0; k0 < K; k0 += BK) {
+		__syncthreads();
+		for (int i = tid; i < BM * BK; i += THREADS) {
+			int m = i / BK, k = i % BK;
+			xs[k][m] = m0 + m < M ? __half2float(x[(size_t)(m0 + m) * K + k0 + k]) : 0.0f;
+		}
+		if (n0 + load_n < N) {
+			const size_t n = n0 + load_n;
+			const uint32_t word = Wq[n * (K / 8) + k0 / 8 + load_c];
+			const float s = __half2float(scales[n * (K / 128) + k0 / 128]);
+			const float z = __half2float(zeros[n * (K / 128) + k0 / 128]);
+#pragma unroll
+			for (int i = 0; i < 8; i++)
+				ws[8 * load_c + i][load_n] = ((float)(word >> 4 * i & 15) - z) * s;
+		} else {
+#pragma unroll
+			for (int i = 0; i < 8; i++)
+				ws[8 * load_c + i][load_n] = 0.0f;
+		}
+		__syncthreads();
+#pragma unroll
+		for (int k = 0; k < BK; k++) {
+			const float w = ws[k][column];
+#pragma unroll
+			for (int r = 0; r < TM; r++)
+				sum[r] = fmaf(w, xs[k][first + r], sum[r]);
+		}
+	}
+#pragma unroll
+	for (int r = 0; r < TM; r++)
+		if (m0 + first + r < M && n0 + column < N)
+			y[(size_t)(m0 + first + r) * N + n0 + column] = __float2half(sum[r]);
+}
+
+template <int TM>
+void launch(const __half *x, const uint32_t *Wq, const __half *scales, const __half *zeros, __half *y, int M, int N, int K)
+{
+	constexpr int BM = TM * ROW_GROUPS;
+	gemm<TM><<<dim3((N + BN - 1) / BN, (M + BM - 1) / BM), THREADS>>>(x, Wq, scales, zeros, y, M, N, K);
+}
+
+extern "C" void solve(const __half *x, const uint32_t *Wq, const __half *scales, const __half *zeros, __half *y,
+		      void *workspace, int M, int N, int K)
+{
+	if (M <= 4)
+		launch<1>(x, Wq, scales, zeros, y, M, N, K);
+	else
+		launch<8>(x, Wq, scales, zeros, y, M, N, K);
+}
