@@ -27,8 +27,9 @@ struct alu_insn {
 	uint32_t cc;			/* row of the carry predicate (add.cc, addc, ...) */
 	uint32_t imm;			/* what alu_select set: packed modifiers */
 	uint32_t scratch;
-	const uint32_t *rows;		/* instructions with vector operands (mma, mov pack/unpack, wmma.mma, ...): rows of
-					 * every element of every operand, in the order of the text; ALU_SINK for _ */
+	const uint32_t *rows;		/* instructions with vector operands (mma, mov pack/unpack, wmma.mma, ...) or with
+					 * more than three sources (bfi, lop3 with a predicate): rows of every element of
+					 * every operand, in the order of the text; d|p is two; ALU_SINK for _ */
 };
 
 enum { ALU_SINK = 0xffffffff };
