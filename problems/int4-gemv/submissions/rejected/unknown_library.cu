@@ -26,5 +26,7 @@ __global__ void gemv(const uint32_t *Wq, const float *scales, const float *zeros
 
 extern "C" void solve(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
 {
+	cublasHandle_t handle;
+	cublasCreate(&handle);
 	gemv<<<(N + 3) / 4, 128>>>(Wq, scales, zeros, x, y, N, K);
 }

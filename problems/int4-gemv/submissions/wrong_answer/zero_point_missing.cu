@@ -8,7 +8,7 @@ __global__ void gemv(const uint32_t *Wq, const float *scales, const float *zeros
 	if (row >= N)
 		return;
 	const uint32_t *w = Wq + (size_t)row * (K / 8);
-	const float *s = scales + (size_t)row * (K / 128), *z = zeros + (size_t)row * (K / 128);
+	const float *s = scales + (size_t)row * (K / 128);
 
 	float sum = 0;
 	for (int c = lane; c < K / 8; c += 32) {
