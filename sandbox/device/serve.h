@@ -1,0 +1,69 @@
+/* The device process: what serve.c (the judge's requests) and guest.c (a guest's messages) share.
+ *
+ * One process, one thread that talks.  The judge opens a device, loads an image, lays out tensors, and hands over the
+ * socket of a guest; guest.c then serves that guest until it is done, breaks the protocol or is gone, and serve.c
+ * reports.  The process ends when the judge's socket closes, even in the middle of a run.
+ */
+#ifndef DEVICE_SERVE_H
+#define DEVICE_SERVE_H
+
+#include "../session.h"
+#include "../wire.h"
+
+struct tensor {
+	uint64_t addr, size;
+	uint32_t role;			/* enum session_role */
+	char name[32];
+};
+
+struct allocation {
+	uint64_t addr, size;
+};
+
+struct server {
+	int control;
+	const struct device_ops *ops;
+	struct device *device;
+	struct device_properties properties;
+	uint64_t memory;		/* limit */
+	struct device_kernel *kernels;
+	uint32_t n_kernels;
+	struct tensor tensors[CONTROL_TENSORS_MAX];
+	uint32_t n_tensors;
+	uint64_t tensor_bytes;
+	struct run *run;		/* the run that takes place now, for the print callback */
+	char *packet;			/* WIRE_PACKET bytes */
+};
+
+/* One run: what the guest did.  Its lists grow to the CONTROL_*_MAX of wire.h and no further. */
+struct run {
+	struct server *server;
+	const struct control_run *ask;
+	int fd;
+	unsigned state;			/* enum wire_state */
+	int sticky;			/* cudaError that ends all work, or 0 */
+	int pending;			/* an error of a launch that the next synchronisation tells */
+	int upload;			/* first error of the upload that is under way */
+	struct control_report report;
+	struct control_launch *launches;
+	uint32_t room;
+	struct device_line *lines;
+	uint32_t lines_room;
+	struct mem_traffic before[CONTROL_TRAFFIC_MAX], traffic[CONTROL_TRAFFIC_MAX];
+	uint32_t n_before;
+	struct buf text;
+	struct allocation *allocations;	/* sorted by address */
+	size_t n_allocations, allocations_room;
+	uint64_t allocated;
+	struct err failure;		/* our own failure, kind ERR_NONE if none */
+};
+
+/* Serve a guest to its end. */
+void guest_serve(struct run *r);
+void guest_print(struct run *r, const char *text, size_t size);
+void run_free(struct run *r);
+
+/* The process: serve the judge on descriptor `control` with the devices of the NULL-terminated list.  Exit status. */
+int serve(int control, const struct device_ops *const *devices);
+
+#endif

@@ -1,0 +1,358 @@
+/* The judge's handle on a device process: see session.h.
+ *
+ * Theory of operation.  The device process is this very program, executed again in a jail as `judge __device`, with one
+ * end of a socket pair as descriptor 3.  Requests go one at a time; each waits for its reply, for a bounded time.  A
+ * process that closes its socket or keeps silent is dead, and the session with it.  Whatever comes back is of a size
+ * that the judge, not the device, decides; strings are terminated and numbers checked here before anyone sees them.
+ */
+#include "session.h"
+
+#include "base/cleanup.h"
+#include "session_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* ---- the process ---- */
+
+static int start(struct session *s, struct err *e)
+{
+	static const char *const argv[] = {"judge", "__device", NULL};
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_errno(e, "cannot make a socket pair");
+	CLEANUP_FD int ours = pair[0];
+	CLEANUP_FD int theirs = pair[1];
+	CLEANUP_FD int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (exe < 0)
+		return err_errno(e, "cannot open /proc/self/exe");
+	struct jail_fd fd = {theirs, WIRE_FD};
+	struct jail_spec spec = {
+		.policy = JAIL_DEVICE, .name = "device", .argv = argv, .exe_fd = exe, .fds = &fd, .n_fds = 1,
+		.stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .unsandboxed = s->options.unsandboxed,
+		/* Beside the memory itself: its shadow, the image, traces. */
+		.limits = {.memory = 3 * s->options.memory + (2ull << 30), .processes = 512, .output = 4096},
+	};
+	s->jail = jail_start(&spec, e);
+	if (!s->jail)
+		return err_wrap(e, "cannot start the device process");
+	s->control = take_fd(&ours);
+	return 0;
+}
+
+static int tell_open(struct session *s, struct err *e)
+{
+	struct control_open m = {.kind = CONTROL_OPEN, .threads = s->options.threads, .memory = s->options.memory,
+				 .budget = s->options.budget, .checks = !s->options.no_checks, .profile = s->profile};
+	struct wire_reply r;
+	memcpy(m.device, s->device, sizeof m.device);
+	if (session_send(s, &m, sizeof m, -1, e) < 0 ||
+	    session_reply(s, CONTROL_OPEN, &r, &s->properties, sizeof s->properties, SESSION_PATIENCE_MS, e) < 0)
+		return -1;
+	s->properties.name[sizeof s->properties.name - 1] = 0;
+	return 0;
+}
+
+/* The process's end, for a message: "killed by signal 11 (Segmentation fault)", and its last words. */
+static void last_words(struct session *s, char *text, size_t size)
+{
+	struct jail_result r;
+	struct err e = {0};
+	int n;
+	if (jail_wait(s->jail, &r, &e) < 0) {
+		snprintf(text, size, "%.200s", e.text);
+	} else {
+		if (r.end == JAIL_EXITED)
+			n = snprintf(text, size, "exit status %d", r.status);
+		else if (r.end == JAIL_SIGNALED)
+			n = snprintf(text, size, "signal %d, %s", r.status, strsignal(r.status));
+		else
+			n = snprintf(text, size, "%s", jail_end_name(r.end));
+		if (r.end == JAIL_SYSCALL)
+			n += snprintf(text + n, size - (size_t)n, " %d", r.status);
+		if (r.err.size)
+			snprintf(text + n, size - (size_t)n, "; it said: %.*s", (int)strcspn(buf_str(&r.err), "\n"), buf_str(&r.err));
+	}
+	jail_result_free(&r);
+	s->jail = NULL;
+}
+
+void session_stop(struct session *s)
+{
+	char words[400];
+	if (s->control >= 0)
+		close(s->control);
+	s->control = -1;
+	if (s->jail) {
+		jail_kill(s->jail);
+		last_words(s, words, sizeof words);
+	}
+	s->n_tensors = 0;
+}
+
+int session_lost(struct session *s, const char *how, struct err *e)
+{
+	char words[400] = "";
+	if (s->control >= 0)
+		close(s->control);
+	s->control = -1;
+	if (s->jail) {
+		struct pollfd gone = {jail_pidfd(s->jail), POLLIN, 0};
+		/* It may be on its way out; else it is told to go. */
+		if (poll(&gone, 1, 500) != 1)
+			jail_kill(s->jail);
+		last_words(s, words, sizeof words);
+	}
+	s->dead = true;
+	return err_system(e, "the device process %s (%s)", how, words);
+}
+
+static int tell_load(struct session *s, struct err *e)
+{
+	struct control_load m = {CONTROL_LOAD, s->n_resources, s->image_size};
+	struct wire_reply r;
+	if (session_send(s, &m, sizeof m, -1, e) < 0)
+		return -1;
+	if (wire_send_stream(s->control, s->image, s->image_size) < 0 ||
+	    wire_send_stream(s->control, s->resources, s->n_resources * sizeof *s->resources) < 0)
+		return session_lost(s, "broke off while it was given the device image", e);
+	if (session_reply(s, CONTROL_LOAD, &r, NULL, 0, SESSION_PATIENCE_MS, e) < 0)
+		return -1;
+	s->n_kernels = (uint32_t)r.a;
+	return 0;
+}
+
+int session_restart(struct session *s, struct err *e)
+{
+	session_stop(s);
+	if (start(s, e) < 0 || tell_open(s, e) < 0 || (s->image && tell_load(s, e) < 0)) {
+		s->dead = true;
+		return err_wrap(e, "cannot start the device process again");
+	}
+	return 0;
+}
+
+/* ---- requests and replies ---- */
+
+int session_send(struct session *s, const void *message, size_t size, int fd, struct err *e)
+{
+	if (s->dead)
+		return err_system(e, "the device process is dead");
+	if (s->control < 0 && session_restart(s, e) < 0)
+		return -1;
+	if (wire_send(s->control, message, size, NULL, 0, fd) < 0)
+		return session_lost(s, "broke off", e);
+	return 0;
+}
+
+static int await(struct session *s, int patience_ms, struct err *e)
+{
+	struct pollfd p = {s->control, POLLIN, 0};
+	int n;
+	do
+		n = poll(&p, 1, patience_ms);
+	while (n < 0 && errno == EINTR);
+	return n == 1 ? 0 : session_lost(s, "does not answer", e);
+}
+
+int session_reply(struct session *s, uint32_t kind, struct wire_reply *r, void *data, size_t want, int patience_ms,
+		  struct err *e)
+{
+	CLEANUP_FREE char *packet = malloc(WIRE_PACKET);
+	size_t size = 0;
+	if (!packet)
+		BUG("out of memory");
+	if (await(s, patience_ms, e) < 0)
+		return -1;
+	if (wire_recv(s->control, packet, WIRE_PACKET, &size, NULL) <= 0)
+		return session_lost(s, "crashed", e);
+	if (size < sizeof *r)
+		return session_lost(s, "sent a short reply", e);
+	memcpy(r, packet, sizeof *r);
+	const char *text = packet + sizeof *r;
+	size_t extra = size - sizeof *r;
+	if (r->error == ERR_INPUT)
+		return err_input(e, "%.*s", (int)extra, text);
+	if (r->error)
+		return err_system(e, "device process: %.*s", (int)extra, text);
+	if (r->kind != kind || extra != want)
+		return session_lost(s, "sent a reply of another kind or size", e);
+	if (want)
+		memcpy(data, text, want);
+	return 0;
+}
+
+int session_take(struct session *s, void *data, size_t size, struct err *e)
+{
+	if (size && wire_recv_stream(s->control, data, size) < 0)
+		return session_lost(s, "broke off while it sent data", e);
+	return 0;
+}
+
+/* ---- session.h ---- */
+
+static int parse_device(struct session *s, const char *text, struct err *e)
+{
+	const char *colon = strchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : strlen(text);
+	if (n == 0 || n >= sizeof s->device || (colon && strlen(colon + 1) >= sizeof s->profile_id))
+		return err_input(e, "\"%s\" is no device: write emulated:PROFILE, e.g. emulated:h200", text);
+	memcpy(s->device, text, n);
+	snprintf(s->profile_id, sizeof s->profile_id, "%s", colon ? colon + 1 : "h200");
+	if (strcmp(s->device, "emulated") == 0)
+		return profile_load(s->profile_id, &s->profile, e);
+	return 0;
+}
+
+struct session *session_open(const struct session_options *o, struct err *e)
+{
+	struct session *s = calloc(1, sizeof *s);
+	if (!s)
+		BUG("out of memory");
+	s->options = *o;
+	s->options.device = NULL;
+	s->control = -1;
+	if (!s->options.memory)
+		s->options.memory = 8ull << 30;
+	if (parse_device(s, o->device, e) < 0 || start(s, e) < 0 || tell_open(s, e) < 0) {
+		session_close(s);
+		return NULL;
+	}
+	return s;
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	session_stop(s);
+	free(s->image);
+	free(s->resources);
+	free(s);
+}
+
+int session_properties(struct session *s, struct device_properties *out, struct err *e)
+{
+	if (s->dead)
+		return err_system(e, "the device process is dead");
+	*out = s->properties;
+	return 0;
+}
+
+bool session_dead(const struct session *s)
+{
+	return s->dead;
+}
+
+int session_load(struct session *s, const struct compiled *c, struct err *e)
+{
+	if (c->ptx_size > CONTROL_IMAGE_MAX || c->n_kernels > CONTROL_RESOURCES_MAX)
+		return err_input(e, "the device image is too large: %zu bytes and %zu kernels (limits: %d, %d)", c->ptx_size,
+				 c->n_kernels, CONTROL_IMAGE_MAX, CONTROL_RESOURCES_MAX);
+	free(s->image);
+	free(s->resources);
+	s->image = malloc(c->ptx_size + 1);
+	s->resources = calloc(c->n_kernels + 1, sizeof *s->resources);
+	if (!s->image || !s->resources)
+		BUG("out of memory");
+	memcpy(s->image, c->ptx, c->ptx_size);
+	s->image_size = c->ptx_size;
+	s->n_resources = 0;
+	for (size_t i = 0; i < c->n_kernels; i++) {
+		const struct kernel_resources *k = &c->kernels[i];
+		struct device_resources *r = &s->resources[s->n_resources];
+		if (strlen(k->name) >= sizeof r->name)
+			continue;	/* refused by the device, with the reason, if it is there */
+		snprintf(r->name, sizeof r->name, "%s", k->name);
+		r->registers = k->registers;
+		r->shared = k->shared;
+		r->stack = k->stack;
+		r->spill_store = k->spill_store;
+		r->spill_load = k->spill_load;
+		s->n_resources++;
+	}
+	if (tell_load(s, e) < 0) {
+		free(s->image);
+		s->image = NULL;
+		return -1;
+	}
+	return 0;
+}
+
+int session_reset(struct session *s, struct err *e)
+{
+	struct control_bare m = {CONTROL_CLEAR, 0};
+	struct wire_reply r;
+	if (session_send(s, &m, sizeof m, -1, e) < 0)
+		return -1;
+	s->n_tensors = 0;
+	return session_reply(s, CONTROL_CLEAR, &r, NULL, 0, SESSION_PATIENCE_MS, e);
+}
+
+int session_tensor(struct session *s, const char *name, enum session_role role, const void *data, uint64_t size,
+		   uint32_t *id, struct err *e)
+{
+	struct control_tensor m = {CONTROL_TENSOR, role, size, ""};
+	struct wire_reply r;
+	snprintf(m.name, sizeof m.name, "%s", name);
+	if (session_send(s, &m, sizeof m, -1, e) < 0)
+		return -1;
+	if (role == SESSION_INPUT && size && wire_send_stream(s->control, data, size) < 0)
+		return session_lost(s, "broke off while it was given a tensor", e);
+	if (session_reply(s, CONTROL_TENSOR, &r, NULL, 0, SESSION_PATIENCE_MS, e) < 0)
+		return err_wrap(e, "tensor %s", name);
+	if (r.a != s->n_tensors || s->n_tensors == CONTROL_TENSORS_MAX)
+		return session_lost(s, "miscounts its tensors", e);
+	s->tensors[s->n_tensors] = size;
+	*id = s->n_tensors++;
+	return 0;
+}
+
+static int ask_tensor(struct session *s, uint32_t kind, uint32_t id, struct wire_reply *r, struct err *e)
+{
+	struct control_id m = {kind, id};
+	if (id >= s->n_tensors)
+		return err_system(e, "there is no tensor %u", id);
+	if (session_send(s, &m, sizeof m, -1, e) < 0)
+		return -1;
+	return session_reply(s, kind, r, NULL, 0, SESSION_PATIENCE_MS, e);
+}
+
+int session_download(struct session *s, uint32_t id, void *data, struct err *e)
+{
+	struct wire_reply r;
+	if (ask_tensor(s, CONTROL_FETCH, id, &r, e) < 0)
+		return -1;
+	if (r.a != s->tensors[id])
+		return session_lost(s, "sent a tensor of another size", e);
+	return session_take(s, data, s->tensors[id], e);
+}
+
+int session_written(struct session *s, uint32_t id, bool *whole, uint64_t *first, struct err *e)
+{
+	struct wire_reply r;
+	if (ask_tensor(s, CONTROL_WRITTEN, id, &r, e) < 0)
+		return -1;
+	*whole = r.a != 0;
+	*first = r.b;
+	return 0;
+}
+
+int session_kernel(struct session *s, uint32_t index, struct device_kernel *out, struct err *e)
+{
+	struct control_id m = {CONTROL_DESCRIBE, index};
+	struct wire_reply r;
+	if (session_send(s, &m, sizeof m, -1, e) < 0 ||
+	    session_reply(s, CONTROL_DESCRIBE, &r, out, sizeof *out, SESSION_PATIENCE_MS, e) < 0)
+		return -1;
+	out->name[sizeof out->name - 1] = 0;
+	out->pretty[sizeof out->pretty - 1] = 0;
+	if (out->n_params > sizeof out->params / sizeof *out->params)
+		return session_lost(s, "described a kernel of impossible shape", e);
+	return 0;
+}

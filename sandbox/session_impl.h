@@ -1,0 +1,41 @@
+/* The inside of a session, shared by session.c (the device process and its requests) and session_run.c (guests). */
+#ifndef SANDBOX_SESSION_IMPL_H
+#define SANDBOX_SESSION_IMPL_H
+
+#include "session.h"
+#include "wire.h"
+
+
+struct session {
+	struct session_options options;
+	char device[16], profile_id[32];
+	struct profile profile;
+	struct device_properties properties;
+	struct jail *jail;
+	int control;			/* -1: no process */
+	bool dead;			/* it crashed; the session is of no more use */
+	char *image;			/* kept, for a fresh process after one that had to be stopped */
+	uint64_t image_size;
+	struct device_resources *resources;
+	uint32_t n_resources;
+	uint32_t n_kernels;
+	uint64_t tensors[CONTROL_TENSORS_MAX];	/* sizes */
+	uint32_t n_tensors;
+};
+
+enum { SESSION_PATIENCE_MS = 120000 };	/* for an answer to anything but a run */
+
+/* Send a request (and a descriptor unless -1). */
+int session_send(struct session *s, const void *message, size_t size, int fd, struct err *e);
+/* Receive its reply and what follows it in the packet, exactly `want` bytes of `data`.  -1: the device said no (e has its
+ * words), or it is dead. */
+int session_reply(struct session *s, uint32_t kind, struct wire_reply *r, void *data, size_t want, int patience_ms,
+		  struct err *e);
+int session_take(struct session *s, void *data, size_t size, struct err *e);	/* a stream that the device sends */
+/* The device process broke off or does not answer: end it, say how it went. */
+int session_lost(struct session *s, const char *how, struct err *e);
+/* Stop the process, which may be in the middle of something, and have a fresh one with the same image. */
+void session_stop(struct session *s);
+int session_restart(struct session *s, struct err *e);
+
+#endif
