@@ -98,7 +98,8 @@ void book_keep(const struct testcase *t, const struct session_run *r, const stru
 {
 	memset(out, 0, sizeof *out);
 	add_launches(out, r, kernels, n_kernels);
-	add_traffic(out, t, r);
+	if (t)
+		add_traffic(out, t, r);
 	const struct counters *c = &out->counters;
 	out->scratch_bytes = r->allocated_bytes;
 	out->host_copy_bytes = r->host_copy_bytes;

@@ -39,7 +39,7 @@ struct book {
 	struct kernel_book kernels[BOOK_KERNELS];	/* longest first; prepare()'s last */
 };
 
-/* names: of kernels, for session_kernel's index; from the session. */
+/* kernels: by session_kernel's index.  t: NULL for a whole program, which has no tensors and no weights. */
 void book_keep(const struct testcase *t, const struct session_run *r, const struct device_kernel *kernels, unsigned n_kernels,
 	       struct book *out);
 

@@ -5,6 +5,7 @@
 #include "grade_case.h"
 #include "progress.h"
 #include "score.h"
+#include "submission.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -202,6 +203,12 @@ static int load_image(struct work *w, struct err *e)
 static int run_all(struct work *w, struct err *e)
 {
 	const struct grade_options *o = w->o;
+	char refusal[200];
+	if (submission_refusal(o->source, o->size, refusal, sizeof refusal)) {
+		w->g->verdict = VERDICT_CE;
+		snprintf(w->g->why, sizeof w->g->why, "%s", refusal);
+		return 0;
+	}
 	if (make_cases(w, e) < 0)
 		return -1;
 	progress_stage(o->progress, "compile", 0);

@@ -1,0 +1,155 @@
+/* judge doctor: what works on this machine, what does not, and what mends it. */
+#include "command.h"
+
+#include "../sandbox/base/arena.h"
+#include "../sandbox/base/cleanup.h"
+#include "../sandbox/compile.h"
+#include "../sandbox/jail.h"
+#include "../sandbox/ptx/profile.h"
+#include "oracle.h"
+#include "paths.h"
+#include "problem.h"
+#include "term.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+enum state { GOOD, POOR, BROKEN };
+
+struct doctor {
+	struct term t;
+	bool broken;
+};
+
+__attribute__((format(printf, 4, 5)))
+static void tell(struct doctor *d, enum state s, const char *what, const char *fmt, ...)
+{
+	static const char *const marks[][2] = {{"ok", "✓"}, {"--", "·"}, {"NO", "✗"}};
+	static const enum style styles[] = {STYLE_GOOD, STYLE_WARN, STYLE_BAD};
+	char text[1500];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	term_put(&d->t, styles[s], "  %s ", marks[s][d->t.utf8]);
+	int at = 26 + (d->t.utf8 ? 0 : 1);
+	fprintf(d->t.file, "%-22s", what);
+	term_wrap(&d->t, text, at, at);
+	fputc('\n', d->t.file);
+	d->broken |= s == BROKEN;
+}
+
+static void ask_jail(struct doctor *d)
+{
+	static const char *const cgroups[] = {"none", "version 1", "version 2"};
+	struct jail_host h;
+	jail_host(&h);
+	tell(d, h.usable ? GOOD : BROKEN, "jail", "%s", h.usable ? "namespaces and seccomp work: other people's code may be run" : h.why);
+	tell(d, h.user_namespaces || h.root ? GOOD : BROKEN, "namespaces", "%s",
+	     h.user_namespaces ? "user namespaces" : h.root ? "as root" : "no user namespaces: sysctl -w kernel.unprivileged_userns_clone=1, or run as root");
+	tell(d, h.seccomp ? GOOD : BROKEN, "seccomp", "%s", h.seccomp ? "system calls can be filtered" : "the kernel has no seccomp filters");
+	tell(d, h.cgroup == CGROUP_NONE || *h.cgroup_note ? POOR : GOOD, "cgroup", "%s%s%s", cgroups[h.cgroup], *h.cgroup_note ? ": " : "",
+	     h.cgroup_note);
+	tell(d, h.pidfd ? GOOD : POOR, "pidfd", "%s", h.pidfd ? "there" : "missing: Linux 5.3 has it");
+}
+
+static void ask_toolchain(struct doctor *d)
+{
+	struct err e = {0};
+	const struct toolchain *c = toolchain_find(&e);
+	if (c)
+		tell(d, GOOD, "nvcc", "CUDA %s in %s", c->version, c->root);
+	else
+		tell(d, BROKEN, "nvcc", "%s", e.text);
+	bool gcc = access("/usr/bin/gcc", X_OK) == 0;
+	tell(d, gcc ? GOOD : BROKEN, "gcc", "%s", gcc ? "for host code and for oracles" : "missing: apt-get install build-essential");
+}
+
+static void ask_file(struct doctor *d, const char *what, const char *path, const char *mend)
+{
+	bool there = access(path, R_OK) == 0;
+	if (there)
+		tell(d, GOOD, what, "%s", path);
+	else
+		tell(d, BROKEN, what, "%s is missing: %s", path, mend);
+}
+
+static void ask_profiles(struct doctor *d)
+{
+	CLEANUP_BUF struct buf names = {0};
+	struct err e = {0};
+	struct profile p;
+	char ids[32][32];
+	int n = 0;
+	for (const char *const *id = profile_list(); *id && n < 32; id++)
+		snprintf(ids[n++], sizeof ids[0], "%s", *id);
+	for (int i = 0; i < n; i++) {
+		if (profile_load(ids[i], &p, &e) < 0) {
+			tell(d, BROKEN, "device profiles", "%s", e.text);
+			return;
+		}
+		buf_printf(&names, "%s%s", i ? ", " : "", ids[i]);
+	}
+	if (n)
+		tell(d, GOOD, "device profiles", "%s", buf_str(&names));
+	else
+		tell(d, BROKEN, "device profiles", "none: run make");
+}
+
+static void ask_problem(struct doctor *d, const char *id)
+{
+	struct err e = {0};
+	CLEANUP(problem_closep) struct problem *p = problem_find(id, &e);
+	char what[40];
+	snprintf(what, sizeof what, "problem %.28s", id);
+	if (!p) {
+		tell(d, BROKEN, what, "%s", e.text);
+		return;
+	}
+	CLEANUP_FD int fd = oracle_open(p, false, &e);
+	if (fd < 0)
+		tell(d, BROKEN, what, "%s", e.text);
+	else
+		tell(d, GOOD, what, "%u cases, oracle ready", p->n_cases);
+}
+
+static void ask_problems(struct doctor *d)
+{
+	CLEANUP(arena_freep) struct arena *a = arena_new();
+	const char *const *ids;
+	size_t n;
+	struct err e = {0};
+	if (problem_ids(a, &ids, &n, &e) < 0 || n == 0) {
+		tell(d, BROKEN, "problems", "%s", *e.text ? e.text : "none found");
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		ask_problem(d, ids[i]);
+}
+
+static void ask_threads(struct doctor *d)
+{
+	const char *isa = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? "AVX-512" :
+			  __builtin_cpu_supports("avx2") ? "AVX2" : "plain C (slow)";
+	tell(d, GOOD, "processor", "%ld cores, lanes run on %s", sysconf(_SC_NPROCESSORS_ONLN), isa);
+}
+
+int cmd_doctor(const struct options *o)
+{
+	struct err e = {0};
+	struct doctor d = {0};
+	if (options_want(o, COMMAND_doctor, 0, &e) < 0)
+		return complain(&e);
+	term_of(&d.t, stdout);
+	jail_sweep();
+	ask_jail(&d);
+	ask_toolchain(&d);
+	ask_threads(&d);
+	ask_file(&d, "guest runtime", paths()->libguest, "run make");
+	ask_file(&d, "reference library", paths()->libreference, "run make");
+	ask_profiles(&d);
+	ask_problems(&d);
+	term_put(&d.t, d.broken ? STYLE_BAD : STYLE_GOOD, "%s\n",
+		 d.broken ? "This machine can't grade yet: see above." : "This machine can grade, on emulated devices.");
+	return d.broken ? EXIT_JUDGE : 0;
+}

@@ -1,0 +1,54 @@
+/* judge show ID: a problem's statement, rendered for a terminal. */
+#include "command.h"
+
+#include "../sandbox/base/cleanup.h"
+#include "lang.h"
+#include "markdown.h"
+#include "problem.h"
+
+#include <string.h>
+
+static int read_statement(const struct problem *p, const char *lang, struct buf *out, struct err *e)
+{
+	char name[32];
+	snprintf(name, sizeof name, "statement.%s.md", lang);
+	if (problem_file(p, name, out, e) == 0)
+		return 0;
+	buf_free(out);
+	return problem_file(p, "statement.en.md", out, e);
+}
+
+static void print_facts(const struct problem *p, const char *lang, const struct term *t)
+{
+	CLEANUP_BUF struct buf prototype = {0};
+	term_put(t, STYLE_BOLD, "%s: %s\n", p->id, !strcmp(lang, "zh") && p->title_zh ? p->title_zh : p->title);
+	term_put(t, STYLE_DIM, "%s", p->difficulty);
+	for (unsigned i = 0; i < p->n_tags; i++)
+		term_put(t, STYLE_DIM, ", %s", p->tags[i]);
+	problem_prototype(p, false, &prototype);
+	fputs("\n\n", t->file);
+	term_put(t, STYLE_CODE, "%s\n", buf_str(&prototype));
+	if (p->n_prepare) {
+		buf_free(&prototype);
+		problem_prototype(p, true, &prototype);
+		term_put(t, STYLE_CODE, "%s\n", buf_str(&prototype));
+	}
+	fputc('\n', t->file);
+}
+
+int cmd_show(const struct options *o)
+{
+	struct err e = {0};
+	struct term t;
+	CLEANUP_BUF struct buf text = {0};
+	const char *lang = lang_of(o->lang);
+	if (options_want(o, COMMAND_show, 1, &e) < 0)
+		return complain(&e);
+	CLEANUP(problem_closep) struct problem *p = problem_find(o->arguments[0], &e);
+	if (!p || read_statement(p, lang, &text, &e) < 0)
+		return complain(&e);
+	term_of(&t, stdout);
+	print_facts(p, lang, &t);
+	markdown_print(&t, buf_str(&text), text.size);
+	return 0;
+}

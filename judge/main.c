@@ -1,0 +1,80 @@
+/* judge: the command line.  `judge __device` is the inside of the jail that holds the device; see sandbox/session.h. */
+#include "../sandbox/session.h"
+#include "command.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int (*const table[COMMANDS])(const struct options *o) = {
+#define COMMAND(id, arguments, summary) [COMMAND_##id] = cmd_##id,
+#include "commands.def"
+#undef COMMAND
+};
+
+static void version(void)
+{
+	printf("judge %s\n", JUDGE_VERSION);
+}
+
+/* A word that is neither command nor file: what was meant? */
+static int unknown(const char *word)
+{
+	const char *near = command_nearest(word);
+	struct stat st;
+	if (stat(word, &st) == 0 || strchr(word, '.') || strchr(word, '/'))
+		return -1;
+	if (near)
+		fprintf(stderr, "judge: no command \"%s\": did you mean \"judge %s\"?\n", word, near);
+	else
+		fprintf(stderr, "judge: no command and no file \"%s\": see judge --help\n", word);
+	return EXIT_USAGE;
+}
+
+static int dispatch(enum command c, int argc, char **argv)
+{
+	struct options o;
+	struct err e = {0};
+	if (options_parse(c, argc, argv, &o, &e) < 0)
+		return complain(&e);
+	if (o.version) {
+		version();
+		return 0;
+	}
+	if (o.help) {
+		if (argv[0] && !strcmp(argv[0], "judge"))
+			help_all(stdout);
+		else
+			help_command(c, stdout);
+		return 0;
+	}
+	return table[c](&o);
+}
+
+int main(int argc, char **argv)
+{
+	enum command c;
+	if (argc >= 2 && !strcmp(argv[1], "__device"))
+		return device_main(argc, argv);
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		help_all(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "help")) {
+		if (argc > 2 && command_find(argv[2], &c) == 0)
+			help_command(c, stdout);
+		else
+			help_all(stdout);
+		return 0;
+	}
+	if (command_find(argv[1], &c) == 0)
+		return dispatch(c, argc - 1, argv + 1);
+	if (argv[1][0] != '-') {
+		int status = unknown(argv[1]);
+		if (status >= 0)
+			return status;
+	}
+	argv[0] = (char[]){"judge"};
+	return dispatch(COMMAND_grade, argc, argv);
+}

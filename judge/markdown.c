@@ -1,0 +1,234 @@
+/* Markdown on a terminal: see markdown.h.  Line by line; a paragraph's lines are joined and wrapped anew. */
+#include "markdown.h"
+
+#include "../sandbox/base/buf.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct page {
+	const struct term *t;
+	struct buf paragraph;		/* text gathered, with escapes */
+	int indent;			/* of its lines after the first */
+	bool code;			/* inside a fence */
+	bool blank;			/* the last thing printed was a blank line */
+};
+
+/* TeX words as characters; what is not here loses its backslash. */
+static const struct { const char *tex, *utf8, *ascii; } symbols[] = {
+	{"\\cdot", "·", "*"}, {"\\times", "×", "x"}, {"\\le", "≤", "<="}, {"\\leq", "≤", "<="}, {"\\ge", "≥", ">="}, {"\\geq", "≥", ">="},
+	{"\\ne", "≠", "!="}, {"\\neq", "≠", "!="}, {"\\sum", "Σ", "sum"}, {"\\in", "∈", "in"}, {"\\dots", "…", "..."},
+	{"\\ldots", "…", "..."}, {"\\cdots", "…", "..."}, {"\\approx", "≈", "~"}, {"\\lfloor", "⌊", "floor("}, {"\\rfloor", "⌋", ")"}, {"\\lceil", "⌈", "ceil("},
+	{"\\rceil", "⌉", ")"}, {"\\sqrt", "√", "sqrt"}, {"\\infty", "∞", "inf"}, {"\\pm", "±", "+-"}, {"\\to", "→", "->"},
+	{"\\sigma", "σ", "sigma"}, {"\\alpha", "α", "alpha"}, {"\\epsilon", "ε", "eps"}, {"\\eta", "η", "eta"}, {"\\mu", "µ", "mu"}, {"\\top", "ᵀ", "^T"},
+	{"\\quad", "  ", "  "}, {"\\,", " ", " "}, {"\\;", " ", " "}, {"\\ ", " ", " "}, {"\\left", "", ""}, {"\\right", "", ""}, {"\\mathrm", "", ""},
+	{"\\text", "", ""}, {"\\operatorname", "", ""}, {"\\mathbb", "", ""}, {"\\{", "{", "{"}, {"\\}", "}", "}"}, {"\\_", "_", "_"}, {"\\%", "%", "%"},
+	{"\\|", "‖", "||"}, {"\\bmod", "mod", "mod"}, {"\\&", "&", "&"}, {"\\\\", " ", " "},
+};
+
+/* The symbol that begins at p, longest word first; its length, or 0. */
+static size_t symbol_at(const char *p, size_t left, const struct term *t, const char **out)
+{
+	size_t n = 1;
+	while (n < left && isalpha((unsigned char)p[n]))
+		n++;
+	if (n == 1 && left > 1)
+		n = 2;
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (strlen(symbols[i].tex) == n && !memcmp(symbols[i].tex, p, n)) {
+			*out = t->utf8 ? symbols[i].utf8 : symbols[i].ascii;
+			return n;
+		}
+	return 0;
+}
+
+static void math(struct page *p, const char *s, size_t n)
+{
+	const char *out;
+	for (size_t i = 0; i < n;) {
+		size_t used = s[i] == '\\' ? symbol_at(s + i, n - i, p->t, &out) : 0;
+		if (used) {
+			buf_adds(&p->paragraph, out);
+			i += used;
+		} else {
+			if (s[i] != '\\' && s[i] != '{' && s[i] != '}')
+				buf_addc(&p->paragraph, s[i]);
+			i++;
+		}
+	}
+}
+
+static void styled(struct page *p, enum style s, const char *text, size_t n)
+{
+	buf_adds(&p->paragraph, term_on(p->t, s));
+	buf_add(&p->paragraph, text, n);
+	buf_adds(&p->paragraph, term_off(p->t));
+}
+
+/* Where `mark` of length m comes again after s[from]; n if it does not. */
+static size_t closing(const char *s, size_t from, size_t n, const char *mark, size_t m)
+{
+	for (size_t i = from; i + m <= n; i++)
+		if (!memcmp(s + i, mark, m))
+			return i;
+	return n;
+}
+
+static void inline_text(struct page *p, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		size_t end;
+		if (s[i] == '`' && (end = closing(s, i + 1, n, "`", 1)) < n) {
+			styled(p, STYLE_CODE, s + i + 1, end - i - 1);
+			i = end + 1;
+		} else if (s[i] == '$') {
+			size_t m = i + 1 < n && s[i + 1] == '$' ? 2 : 1;
+			end = closing(s, i + m, n, "$$", m);
+			if (end == n)
+				m = 0, end = n;
+			math(p, s + i + m, end - i - m);
+			i = end + m;
+		} else if (i + 1 < n && s[i] == '*' && s[i + 1] == '*' && (end = closing(s, i + 2, n, "**", 2)) < n) {
+			styled(p, STYLE_BOLD, s + i + 2, end - i - 2);
+			i = end + 2;
+		} else {
+			buf_addc(&p->paragraph, s[i++]);
+		}
+	}
+}
+
+static void blank(struct page *p)
+{
+	if (!p->blank)
+		fputc('\n', p->t->file);
+	p->blank = true;
+}
+
+static void flush(struct page *p)
+{
+	if (!p->paragraph.size)
+		return;
+	term_wrap(p->t, buf_str(&p->paragraph), 0, p->indent);
+	fputc('\n', p->t->file);
+	buf_free(&p->paragraph);
+	p->indent = 0;
+	p->blank = false;
+}
+
+static void heading(struct page *p, const char *s, size_t n)
+{
+	while (n && (*s == '#' || *s == ' '))
+		s++, n--;
+	flush(p);
+	blank(p);
+	styled(p, STYLE_BOLD, s, n);
+	flush(p);
+}
+
+/* Bytes of a list mark ("- ", "12. ") at s, with the blanks before it; 0 if there is none. */
+static size_t list_mark(const char *s, size_t n)
+{
+	size_t i = 0;
+	while (i < n && s[i] == ' ')
+		i++;
+	if (i + 1 < n && (s[i] == '-' || s[i] == '*') && s[i + 1] == ' ')
+		return i + 2;
+	size_t d = i;
+	while (d < n && isdigit((unsigned char)s[d]))
+		d++;
+	return d > i && d + 1 < n && s[d] == '.' && s[d + 1] == ' ' ? d + 2 : 0;
+}
+
+static void item(struct page *p, const char *s, size_t mark, size_t n)
+{
+	flush(p);
+	p->indent = (int)mark;
+	for (size_t i = 0; i < mark; i++)
+		if (s[i] == '-' || s[i] == '*')
+			buf_adds(&p->paragraph, p->t->utf8 ? "•" : "-");
+		else
+			buf_addc(&p->paragraph, s[i]);
+	inline_text(p, s + mark, n - mark);
+}
+
+/* A row of a table: cells side by side, the rule under the head left out. */
+static void table_row(struct page *p, const char *s, size_t n)
+{
+	bool rule = true;
+	for (size_t i = 0; i < n; i++)
+		rule &= strchr("|-: ", s[i]) != NULL;
+	flush(p);
+	if (rule)
+		return;
+	buf_adds(&p->paragraph, "  ");
+	for (size_t i = 1; i < n;) {
+		size_t end = i;
+		bool code = false;
+		while (end < n && (s[end] != '|' || code)) {
+			code ^= s[end] == '`';
+			end++;
+		}
+		while (i < end && s[i] == ' ')
+			i++;
+		size_t stop = end;
+		while (stop > i && s[stop - 1] == ' ')
+			stop--;
+		size_t before = p->paragraph.size;
+		inline_text(p, s + i, stop - i);
+		int width = 26 - term_columns(p->paragraph.data + before);
+		for (int k = 0; k < (width > 1 ? width : 2) && end + 1 < n; k++)
+			buf_addc(&p->paragraph, ' ');
+		i = end + 1;
+	}
+	p->indent = 4;
+	flush(p);
+}
+
+static void line(struct page *p, const char *s, size_t n)
+{
+	size_t mark, lead = 0;
+	if (n >= 3 && !memcmp(s, "```", 3)) {
+		flush(p);
+		p->code = !p->code;
+		return;
+	}
+	if (p->code) {
+		fputs("    ", p->t->file);
+		term_put(p->t, STYLE_CODE, "%.*s\n", (int)n, s);
+		p->blank = false;
+		return;
+	}
+	while (lead < n && s[lead] == ' ')
+		lead++;
+	if (lead == n) {
+		flush(p);
+		blank(p);
+	} else if (*s == '#') {
+		heading(p, s, n);
+	} else if (*s == '|') {
+		table_row(p, s, n);
+	} else if ((mark = list_mark(s, n))) {
+		item(p, s, mark, n);
+	} else {
+		if (p->paragraph.size && !(p->paragraph.data[p->paragraph.size - 1] & 0x80 && s[lead] & 0x80))
+			buf_addc(&p->paragraph, ' ');
+		inline_text(p, s + lead, n - lead);
+	}
+}
+
+void markdown_print(const struct term *t, const char *text, size_t size)
+{
+	struct page p = {.t = t, .blank = true};
+	const char *end = text + size;
+	while (text < end) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		if (!stop)
+			stop = end;
+		size_t n = (size_t)(stop - text);
+		if (n && text[n - 1] == '\r')
+			n--;
+		line(&p, text, n);
+		text = stop + 1;
+	}
+	flush(&p);
+}
