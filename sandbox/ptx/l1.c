@@ -1,0 +1,148 @@
+/* The L1 cache of one block: sectored, LRU, 16 ways, sets picked by a hash of the line.
+ *
+ * Real L1s are close to fully associative and share their lines between the blocks of an SM; which blocks those are
+ * depends on timing, so each block has its own share here and counts stay the same from run to run.  Emptying the cache
+ * for the next block costs nothing: tags carry the number of the block.
+ */
+#include "model.h"
+
+#include "../base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAYS = 16, LINE = 128, EPOCH_BITS = 22 };
+
+/* epoch << 42 | line: lines are addresses of 47 bits or so, by 128 */
+static const uint64_t LINE_MASK = (1ull << (64 - EPOCH_BITS)) - 1;
+
+struct set {
+	uint64_t tags[WAYS];		/* most recently used first; 0: empty */
+	uint8_t sectors[WAYS];
+};
+
+struct l1 {
+	struct set *sets;
+	uint32_t n_sets, room;
+	uint32_t ways;			/* of each set: fewer than WAYS in a tiny cache */
+	uint64_t epoch;
+	struct trace *trace;
+};
+
+struct l1 *l1_new(void)
+{
+	struct l1 *l = calloc(1, sizeof *l);
+
+	if (!l)
+		BUG("out of memory");
+	return l;
+}
+
+void l1_free(struct l1 *l)
+{
+	if (!l)
+		return;
+	free(l->sets);
+	free(l);
+}
+
+static void new_epoch(struct l1 *l)
+{
+	if (++l->epoch >> EPOCH_BITS) {
+		memset(l->sets, 0, l->room * sizeof *l->sets);
+		l->epoch = 1;
+	}
+}
+
+void l1_begin(struct l1 *l, uint32_t bytes, struct trace *t)
+{
+	uint32_t lines = bytes / LINE;
+
+	l->ways = lines < WAYS ? lines : WAYS;
+	l->n_sets = lines < WAYS ? 1 : lines / WAYS;
+	if (l->n_sets > l->room) {
+		free(l->sets);
+		l->sets = calloc(l->n_sets, sizeof *l->sets);
+		if (!l->sets)
+			BUG("out of memory");
+		l->room = l->n_sets;
+		l->epoch = 0;
+	}
+	new_epoch(l);
+	l->trace = t;
+}
+
+static void pass_on(struct l1 *l, uint64_t line, unsigned sectors, unsigned write)
+{
+	struct trace *t = l->trace;
+	struct trace_entry *last = t->n ? &t->entries[t->n - 1] : NULL;
+
+	if (last && last->line == line && last->write == write && !(last->sectors & sectors)) {
+		last->sectors = (uint8_t)(last->sectors | sectors);
+		return;
+	}
+	if (t->n == t->room) {
+		t->room = t->room ? t->room * 2 : 256;
+		t->entries = realloc(t->entries, t->room * sizeof *t->entries);
+		if (!t->entries)
+			BUG("out of memory (trace of %zu entries)", t->room);
+	}
+	t->entries[t->n++] = (struct trace_entry){.line = line, .sectors = (uint8_t)sectors, .write = (uint8_t)write};
+}
+
+static struct set *set_of(const struct l1 *l, uint64_t line)
+{
+	uint32_t h = (uint32_t)((line * 0x9e3779b97f4a7c15u) >> 32);
+	return &l->sets[(uint64_t)h * l->n_sets >> 32];
+}
+
+/* The way that holds a line, or -1. */
+static int find(const struct l1 *l, const struct set *s, uint64_t tag)
+{
+	for (uint32_t i = 0; i < l->ways; i++)
+		if (s->tags[i] == tag)
+			return (int)i;
+	return -1;
+}
+
+/* Make way `at` the most recently used: it gets this tag and these sectors. */
+static void to_front(struct set *s, uint32_t at, uint64_t tag, unsigned sectors)
+{
+	memmove(s->tags + 1, s->tags, at * sizeof *s->tags);
+	memmove(s->sectors + 1, s->sectors, at);
+	s->tags[0] = tag;
+	s->sectors[0] = (uint8_t)sectors;
+}
+
+unsigned l1_load(struct l1 *l, uint64_t line, unsigned sectors, bool allocate)
+{
+	if (!allocate || !l->ways) {
+		pass_on(l, line, sectors, 0);
+		return 0;
+	}
+	uint64_t tag = l->epoch << (64 - EPOCH_BITS) | (line & LINE_MASK);
+	struct set *s = set_of(l, line);
+	int at = find(l, s, tag);
+	unsigned have = at >= 0 ? s->sectors[at] : 0, hit = have & sectors;
+
+	if (hit != sectors)
+		pass_on(l, line, sectors & ~hit, 0);
+	to_front(s, at >= 0 ? (uint32_t)at : l->ways - 1, tag, have | sectors);
+	return hit;
+}
+
+void l1_store(struct l1 *l, uint64_t line, unsigned sectors)
+{
+	pass_on(l, line, sectors, 1);
+}
+
+void l1_atomic(struct l1 *l, uint64_t line, unsigned sectors)
+{
+	uint64_t tag = l->epoch << (64 - EPOCH_BITS) | (line & LINE_MASK);
+	struct set *s = l->ways ? set_of(l, line) : NULL;
+	int at = s ? find(l, s, tag) : -1;
+
+	if (at >= 0)
+		s->sectors[at] = (uint8_t)(s->sectors[at] & ~sectors);
+	pass_on(l, line, sectors, 2);
+}
