@@ -23,7 +23,7 @@
 enum {
 	MAX_SOURCE = 4 << 20,		/* bytes; nvcc needs seconds for less */
 	MAX_PTX = 100 << 20,
-	MAX_LOG = 256 << 10
+	MAX_LOG = 1 << 20
 };
 
 /* What the script told. */

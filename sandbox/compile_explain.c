@@ -90,6 +90,15 @@ static const char *find_declaration(const char *code, const char *name)
 	return NULL;
 }
 
+/* Where a name is used, rather than declared, if it is. */
+static const char *find_use(const char *code, const char *name)
+{
+	for (const char *at = code; (at = find_name(code, at, name)); at++)
+		if (!is_declaration(code, at, strlen(name)))
+			return at;
+	return find_name(code, code, name);
+}
+
 /* The prototype of the entry as the problem has it, in one line; NULL: the prelude has none. */
 static const char *prototype(const struct compile_request *rq, struct arena *a)
 {
@@ -140,10 +149,10 @@ static void explain_undefined(const struct compile_request *rq, struct arena *a,
 		d->text = "main is not defined: a whole program needs `int main()`";
 	} else if (!strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6) ||
 		   (!strncmp(name, "cu", 2) && isupper((unsigned char)name[2]))) {
-		put_place(d, code, find_name(code, code, word));
+		put_place(d, code, find_use(code, word));
 		d->text = arena_printf(a, "%s is not supported by the judge", name);
 	} else {
-		put_place(d, code, find_name(code, code, word));
+		put_place(d, code, find_use(code, word));
 		d->text = arena_printf(a, "%s is used but not defined", name);
 	}
 }
@@ -157,6 +166,48 @@ static void explain_multiple(const struct compile_request *rq, struct arena *a, 
 		d->text = arena_printf(a, "main is the judge's: define %s alone (`judge run` runs a whole program)", rq->entry);
 	else
 		d->text = arena_printf(a, "%s is defined by the judge's CUDA runtime, too: choose another name", name);
+}
+
+/* ptxas gives the static shared memory in hexadecimal, and no line. */
+static bool explain_shared(struct arena *a, const char *code, struct diagnostic *d)
+{
+	char kernel[512];
+	unsigned bytes, max;
+	if (sscanf(d->text, "ptxas: Entry function '%511[^']' uses too much shared data (0x%x bytes, 0x%x max)", kernel, &bytes,
+		   &max) != 3)
+		return false;
+	d->text = arena_printf(a, "kernel %s has %u bytes of static __shared__ memory; the limit is %u (more is had as dynamic "
+			       "shared memory, with cudaFuncSetAttribute)", kernel, bytes, max);
+	kernel[strcspn(kernel, "(<")] = 0;
+	const char *colon = strrchr(kernel, ':'), *space = strrchr(colon ? colon : kernel, ' ');
+	put_place(d, code, find_declaration(code, space ? space + 1 : colon ? colon + 1 : kernel));
+	return true;
+}
+
+/* "device function 'f(int)' is declared but not defined" has no line. */
+static bool explain_device(const char *code, struct arena *a, struct diagnostic *d)
+{
+	static const char before[] = "device function '";
+	if (strncmp(d->text, before, sizeof before - 1) != 0)
+		return false;
+	const char *name = d->text + sizeof before - 1;
+	put_place(d, code, find_use(code, arena_strndup(a, name, strcspn(name, "'(<"))));
+	return true;
+}
+
+/* gcc about a tool of its own that died. */
+static bool explain_death(struct arena *a, struct diagnostic *d)
+{
+	static const char middle[] = " signal terminated program ";
+	const char *at = strstr(d->text, middle);
+	if (!at)
+		return false;
+	if (!strncmp(d->text, "File size", 9))
+		d->text = "the object file is too large: global arrays with initial values take space in it; fill them at run time";
+	else
+		d->text = arena_printf(a, "the host compiler (%s) crashed on this source: %.*s", at + sizeof middle - 1,
+				       (int)(at - d->text), d->text);
+	return true;
 }
 
 /* The front end about an entry that does not agree with the prototype. */
@@ -195,6 +246,8 @@ void compile_explain(const struct compile_request *rq, struct arena *a, struct d
 			explain_undefined(rq, a, code, &d[i], d[i].text + sizeof undefined - 1);
 		else if (!strncmp(d[i].text, multiple, sizeof multiple - 1))
 			explain_multiple(rq, a, code, &d[i], d[i].text + sizeof multiple - 1);
+		else if (explain_shared(a, code, &d[i]) || explain_device(code, a, &d[i]) || explain_death(a, &d[i]))
+			continue;
 		else if (is_clash(rq, d[i].text) || is_return_clash(rq, code, &d[i]))
 			d[i].text = arena_printf(a, "the signature of %s differs from the problem's: %s", rq->entry, expected(rq, a));
 	}

@@ -105,7 +105,7 @@ static void quote(struct buf *b, const char *word)
 /* What every nvcc run of ours is given. */
 static void add_options(struct buf *b, const struct compile_request *rq)
 {
-	buf_printf(b, " -arch=compute_%s -lineinfo -cudart none -Xcompiler=-O1,-fno-pie -include " COMPILE_PRELUDE, rq->arch);
+	buf_printf(b, " -arch=compute_%s -lineinfo -cudart none -Xcompiler=-O1,-fno-pie,-fno-diagnostics-show-caret -include " COMPILE_PRELUDE, rq->arch);
 	for (const char *const *o = rq->options; o && *o; o++) {
 		buf_addc(b, ' ');
 		quote(b, *o);
@@ -204,8 +204,8 @@ static void add_prologue(struct buf *b, const struct commands *c)
 		   "echo @=$1 $s\n"
 		   "return $s\n"
 		   "}\n"
-		   "run prepare 'cat <&%d >" COMPILE_SOURCE " && cat <&%d >" COMPILE_PRELUDE " && cat <&%d >libguest.a && "
-		   "printf " MODULE_ID " >solution.module_id'\n",
+		   "run prepare 'cat <&%d >" COMPILE_SOURCE " && cat <&%d >" COMPILE_PRELUDE " && "
+		   "printf " MODULE_ID " >solution.module_id && cat <&%d >libguest.a'\n",
 		   COMPILE_SOURCE_FD, COMPILE_PRELUDE_FD, COMPILE_LIBRARY_FD);
 }
 
@@ -275,7 +275,9 @@ static char *make_script(const struct compile_request *rq, const struct commands
 		   "}\n"
 		   "wait\n"
 		   "for step in *.log; do\n"
-		   "head -c 262144 $step >piece\n"
+		   "if [ $(wc -c <$step) -gt 262144 ]; then\n"
+		   "{ head -c 131072 $step; printf '\\n\\n(cut)\\n\\n'; tail -c 131072 $step; } >piece\n"
+		   "else mv $step piece; fi\n"
 		   "echo @log ${step%%.log} $(($(wc -c <piece)))\n"
 		   "cat piece\n"
 		   "done\n",

@@ -20,7 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIAGNOSTICS = 400, MAX_TEXT = 2000, MAX_NOTES = 8 };
+/* A flood of warnings must not hide an error: each has its own share of the list. */
+enum { MAX_ERRORS = 200, MAX_WARNINGS = 200, MAX_NOTES = 8, MAX_TEXT = 2000,
+       MAX_DIAGNOSTICS = (MAX_ERRORS + MAX_WARNINGS) * (1 + MAX_NOTES) };
 
 char *__cxa_demangle(const char *mangled, char *out, size_t *size, int *status);	/* libstdc++ */
 
@@ -30,9 +32,9 @@ struct parser {
 	struct diagnostic *list;
 	size_t n;
 	bool open;			/* the last diagnostic may go on in the next line */
-	bool repeat;			/* it was a repeat: so are its notes */
 	bool during;			/* below "detected during:" */
-	unsigned notes;			/* of the last diagnostic */
+	bool full;			/* the last diagnostic was left out: so are its notes */
+	unsigned errors, warnings, notes;	/* notes: of the last diagnostic */
 };
 
 /* ---- text ---- */
@@ -132,6 +134,31 @@ static const char *shown_file(const struct parser *p, const char *file, size_t n
 	return include;
 }
 
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+/* Mangled names become what the source calls them. */
+static char *demangle_names(struct arena *a, const char *text)
+{
+	struct buf b = {0};
+	while (*text) {
+		size_t n = 0;
+		while (is_word(text[n]))
+			n++;
+		char *name = n > 3 && n < 1000 && starts(text, "_Z") ? arena_strndup(a, text, n) : NULL;
+		int status;
+		char *plain = name ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+		buf_add(&b, plain ? plain : text, plain ? strlen(plain) : n ? n : 1);
+		free(plain);
+		text += n ? n : 1;
+	}
+	char *out = arena_strdup(a, buf_str(&b));
+	buf_free(&b);
+	return out;
+}
+
 /* The text of a message without the names of the jail. */
 static const char *shown_text(const struct parser *p, const char *text)
 {
@@ -140,6 +167,8 @@ static const char *shown_text(const struct parser *p, const char *text)
 		n--;
 	char *s = arena_strndup(p->a, text, n < MAX_TEXT ? n : MAX_TEXT);
 	s = diagnostics_clean(s, strlen(s), MAX_TEXT, p->a);		/* the cut may have split a character */
+	if (strstr(s, "_Z"))
+		s = demangle_names(p->a, s);
 	s = replace(p->a, s, "/tmp/" COMPILE_SOURCE, p->name);
 	s = replace(p->a, s, COMPILE_SOURCE, p->name);
 	return replace(p->a, s, COMPILE_PRELUDE, "the problem's prototype");
@@ -147,34 +176,45 @@ static const char *shown_text(const struct parser *p, const char *text)
 
 /* ---- the list ---- */
 
-static bool is_repeat(const struct parser *p, const struct diagnostic *d)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		const struct diagnostic *o = &p->list[i];
-		if (o->line == d->line && o->severity == d->severity && o->severity != DIAGNOSTIC_NOTE &&
-		    !strcmp(o->text, d->text) && !strcmp(o->file, d->file))
-			return true;
-	}
-	return false;
-}
-
 static void add(struct parser *p, enum diagnostic_severity severity, const char *file, int line, int column, const char *text)
 {
-	p->during = false;
+	p->during = p->open = false;
 	if (severity == DIAGNOSTIC_NOTE) {
-		if (p->repeat || ++p->notes > MAX_NOTES || !p->n)
+		if (p->full || !p->n || ++p->notes > MAX_NOTES)
 			return;
 	} else {
+		bool error = severity == DIAGNOSTIC_ERROR;
 		p->notes = 0;
+		p->full = error ? ++p->errors > MAX_ERRORS : ++p->warnings > MAX_WARNINGS;
+		if (p->full)
+			return;
 	}
-	struct diagnostic d = {.file = file, .line = line, .column = column, .severity = severity,
-			       .text = shown_text(p, text)};
-	p->repeat = severity != DIAGNOSTIC_NOTE && is_repeat(p, &d);
-	p->open = !p->repeat;
-	if (!p->repeat && p->n < MAX_DIAGNOSTICS)
-		p->list[p->n++] = d;
-	else
-		p->open = false;
+	p->list[p->n++] = (struct diagnostic){.file = file, .line = line, .column = column, .severity = severity,
+					      .text = shown_text(p, text)};
+	p->open = true;
+}
+
+static bool same(const struct diagnostic *x, const struct diagnostic *y)
+{
+	return x->line == y->line && x->severity == y->severity && !strcmp(x->text, y->text) && !strcmp(x->file, y->file);
+}
+
+/* Leave out what was said before, with its notes. */
+static void drop_repeats(struct parser *p)
+{
+	size_t kept = 0;
+	bool repeat = false;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct diagnostic *d = &p->list[i];
+		if (d->severity != DIAGNOSTIC_NOTE) {
+			repeat = false;
+			for (size_t k = 0; k < kept && !repeat; k++)
+				repeat = same(&p->list[k], d);
+		}
+		if (!repeat)
+			p->list[kept++] = *d;
+	}
+	p->n = kept;
 }
 
 static struct diagnostic *last(struct parser *p)
@@ -256,29 +296,6 @@ static bool read_gcc(struct parser *p, const char *line)
 	return true;
 }
 
-/* 'mangled' names become what the source calls them. */
-static const char *demangle_quoted(struct arena *a, const char *text)
-{
-	for (const char *open = text; (open = strstr(open, "'_Z"));) {
-		const char *close = strchr(open + 1, '\'');
-		if (!close)
-			break;
-		char *mangled = arena_strndup(a, open + 1, (size_t)(close - open - 1));
-		int status;
-		char *plain = strlen(mangled) < 1000 ? __cxa_demangle(mangled, NULL, NULL, &status) : NULL;
-		size_t at = (size_t)(open - text) + 1;
-		if (plain) {
-			text = arena_printf(a, "%.*s%s%s", (int)at, text, plain, close);
-			at += strlen(plain);
-		} else {
-			at = (size_t)(close - text);
-		}
-		free(plain);
-		open = text + at;
-	}
-	return text;
-}
-
 /* ptxas f.ptx, line 12; error   : text, and without a line */
 static bool read_ptxas(struct parser *p, const char *line)
 {
@@ -292,7 +309,6 @@ static bool read_ptxas(struct parser *p, const char *line)
 	const char *text = read_severity(semicolon ? semicolon + 1 + strspn(semicolon + 1, " ") : rest, &severity);
 	if (!text || severity == DIAGNOSTIC_NOTE || starts(text, "Ptx assembly aborted"))
 		return true;
-	text = demangle_quoted(p->a, text);
 	if (starts(text, unresolved))
 		text = arena_printf(p->a, "device function %s is declared but not defined", text + sizeof unresolved - 1);
 	else
@@ -414,7 +430,7 @@ size_t diagnostics_parse(const char *log, const char *name, struct arena *a, str
 {
 	struct parser p = {.a = a, .name = name, .list = arena_new_array(a, struct diagnostic, MAX_DIAGNOSTICS)};
 	char *copy = arena_strdup(a, log), *before = NULL;
-	while (copy && *copy && p.n < MAX_DIAGNOSTICS) {
+	while (copy && *copy) {
 		char *line = copy, *end = strchr(line, '\n');
 		copy = end ? end + 1 : NULL;
 		if (end)
@@ -422,6 +438,7 @@ size_t diagnostics_parse(const char *log, const char *name, struct arena *a, str
 		read_line(&p, line, before);
 		before = line;
 	}
+	drop_repeats(&p);
 	*out = p.list;
 	return p.n;
 }
