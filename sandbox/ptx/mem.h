@@ -137,6 +137,7 @@ struct mem_op {
 	uint8_t flags;
 	uint8_t type;			/* enum ptx_type: sign extension of loads; arithmetic of atomics */
 	uint8_t wide;			/* bitmask: element i's register row is uint64_t[32], else uint32_t[32] */
+	uint8_t narrow;			/* bitmask: element i's register has 16 bits: a sign goes no further than those */
 	uint8_t atom;			/* enum mem_atom */
 	uint32_t site;			/* index into the sites of this host thread */
 };

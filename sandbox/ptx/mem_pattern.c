@@ -1,0 +1,356 @@
+/* Counting: sectors and lines of global accesses, wavefronts and conflicts of shared ones.
+ *
+ * Shared memory has 32 banks of 4 bytes.  Lanes of up to 4 bytes go together, of 8 bytes by half warps, of 16 by quarters;
+ * each such pass takes as many wavefronts as its busiest bank has different words.  A pass's wavefronts but the first are
+ * conflicts.  Moving all addresses by whole words turns the banks but changes neither, and moving them by whole lines
+ * changes no sector count, so what was found for a pattern of lanes holds for the next access of its kind: an
+ * instruction mostly repeats its pattern, and the block keeps the last one of each.
+ */
+#include "mem_state.h"
+
+enum { BANKS = 32, MAX_PASS_WORDS = 32 };
+
+/* ---- shared: wavefronts ---- */
+
+struct bank {
+	unsigned n;
+	uint32_t word[MAX_PASS_WORDS];
+};
+
+static void bank_add(struct bank *b, uint32_t word)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		if (b->word[i] == word)
+			return;
+	b->word[b->n++] = word;
+}
+
+/* Wavefronts of the lanes of one pass. */
+static unsigned pass_wavefronts(const struct pattern *p, uint32_t mask)
+{
+	struct bank banks[BANKS];
+	unsigned words = p->size < 4 ? 1 : p->size / 4u, most = 0;
+	for (unsigned i = 0; i < BANKS; i++)
+		banks[i].n = 0;
+	for (; mask; mask &= mask - 1) {
+		uint32_t word = (p->delta[first_lane(mask)] + p->phase) / 4;
+		for (unsigned k = 0; k < words; k++)
+			bank_add(&banks[(word + k) % BANKS], word + k);
+	}
+	for (unsigned i = 0; i < BANKS; i++)
+		most = banks[i].n > most ? banks[i].n : most;
+	return most;
+}
+
+static void find_wavefronts(struct pattern *p)
+{
+	unsigned lanes = p->size <= 4 ? LANES : LANES * 4u / p->size, total = 0, ideal = 0;
+	for (unsigned first = 0; first < LANES; first += lanes) {
+		uint32_t pass = p->mask & (lanes == LANES ? ALL_LANES : ((1u << lanes) - 1) << first);
+		if (!pass)
+			continue;
+		total += pass_wavefronts(p, pass);
+		ideal++;
+	}
+	p->wavefronts = (uint8_t)total;
+	p->conflicts = (uint8_t)(total - ideal);
+}
+
+/* ---- global: lines and sectors ---- */
+
+/* A lane, aligned to its size of at most 32 bytes, lies in one sector. */
+static void find_lines(struct pattern *p, const struct lanes *l)
+{
+	unsigned n = 0, sectors = 0;
+	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
+	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
+		uint64_t addr = lane_address(l, first_lane(rest));
+		int64_t line = (int64_t)(addr / LINE - origin);
+		unsigned k = n;
+		while (k && p->line[k - 1] != line)
+			k--;
+		if (!k) {
+			p->line[n] = line;
+			p->line_sectors[n] = 0;
+			k = ++n;
+		}
+		p->line_sectors[k - 1] |= (uint8_t)(1u << addr % LINE / SECTOR);
+	}
+	for (unsigned i = 0; i < n; i++)
+		sectors += (unsigned)__builtin_popcount(p->line_sectors[i]);
+	p->n_lines = (uint8_t)n;
+	p->sectors = (uint8_t)sectors;
+}
+
+/* Lanes are aligned to their common size, so they share bytes only if they are equal. */
+static bool find_overlap(const struct lanes *l)
+{
+	for (uint32_t rest = l->mask; rest; rest &= rest - 1)
+		for (uint32_t others = rest & (rest - 1); others; others &= others - 1)
+			if (lane_address(l, first_lane(rest)) == lane_address(l, first_lane(others)))
+				return true;
+	return false;
+}
+
+/* ---- the patterns of a block ---- */
+
+static const uint64_t FAR = 1ull << 31;		/* deltas of patterns further apart are no 32-bit numbers */
+
+MEM_INLINE bool same_deltas(const uint32_t *a, const uint32_t *b)
+{
+	uint32_t differs = 0;
+	for (unsigned i = 0; i < LANES; i++)
+		differs |= a[i] ^ b[i];
+	return !differs;
+}
+
+MEM_INLINE void find_deltas(const struct lanes *l, uint32_t *delta)
+{
+	uint32_t first = (uint32_t)lane_address(l, first_lane(l->mask));
+	if (l->strided)
+		for (unsigned i = 0; i < LANES; i++)
+			delta[i] = i * (uint32_t)l->stride;
+	else
+		for (unsigned i = 0; i < LANES; i++)
+			delta[i] = (uint32_t)l->addr[i] - first;
+}
+
+static void analyse(struct pattern *p, const struct lanes *l, enum ptx_space space)
+{
+	p->overlap = find_overlap(l);
+	if (space == PTX_SPACE_SHARED)
+		find_wavefronts(p);
+	else
+		find_lines(p, l);
+}
+
+MEM_FAST const struct pattern *mem_pattern(struct mem_block *b, const struct lanes *l, uint32_t site, enum ptx_space space)
+{
+	struct pattern *p = &b->patterns[site % PATTERNS];
+	uint32_t delta[LANES];
+	uint8_t phase = (uint8_t)(lane_address(l, first_lane(l->mask)) % (space == PTX_SPACE_SHARED ? 4 : LINE));
+	bool far = l->hi - l->lo >= FAR;
+	find_deltas(l, delta);
+	if (!far && p->mask == l->mask && p->size == l->size && p->phase == phase && p->space == space &&
+	    same_deltas(p->delta, delta))
+		return p;
+	memcpy(p->delta, delta, sizeof delta);
+	p->mask = l->mask;
+	p->size = (uint8_t)l->size;
+	p->phase = phase;
+	p->space = far ? PTX_SPACE_NONE : (uint8_t)space;
+	analyse(p, l, space);
+	return p;
+}
+
+bool mem_overlap(struct mem_block *b, const struct lanes *l, uint32_t site, enum ptx_space space)
+{
+	if (l->strided)
+		return l->mask & (l->mask - 1) && l->stride + l->size - 1 < 2 * (uint64_t)l->size - 1;
+	return mem_pattern(b, l, site, space)->overlap;
+}
+
+/* ---- counting ---- */
+
+MEM_INLINE unsigned lanes_of(const struct lanes *l)
+{
+	return (unsigned)__builtin_popcount(l->mask);
+}
+
+/* One line: tell the caches. */
+MEM_INLINE void touch(struct mem_ctx *c, uint64_t line, unsigned sectors, enum access_kind k, unsigned flags)
+{
+	if (!c->l1)
+		return;
+	if (k == ACCESS_READ)
+		c->counters->l1_hit_sectors +=
+			(unsigned)__builtin_popcount(l1_load(c->l1, line, sectors, !(flags & MEM_NO_L1)));
+	else if (k == ACCESS_WRITE)
+		l1_store(c->l1, line, sectors);
+	else
+		l1_atomic(c->l1, line, sectors);
+}
+
+/* Bytes from .. end-1, all of them: the sectors. */
+MEM_INLINE unsigned touch_range(struct mem_ctx *c, uint64_t from, uint64_t end, enum access_kind k, unsigned flags,
+				unsigned *lines)
+{
+	uint64_t first = from / LINE, last = (end - 1) / LINE;
+	*lines = (unsigned)(last - first) + 1;
+	for (uint64_t line = first; line <= last; line++) {
+		unsigned sectors = 15;
+		if (line == first)
+			sectors &= 15u << from % LINE / SECTOR;
+		if (line == last)
+			sectors &= 15u >> (3 - (end - 1) % LINE / SECTOR);
+		touch(c, line, sectors, k, flags);
+	}
+	return (unsigned)((end - 1) / SECTOR - from / SECTOR) + 1;
+}
+
+MEM_INLINE unsigned touch_pattern(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k,
+				  unsigned flags, unsigned *lines)
+{
+	const struct pattern *p = mem_pattern(c->block, l, site, PTX_SPACE_GLOBAL);
+	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
+	for (unsigned i = 0; i < p->n_lines; i++)
+		touch(c, origin + (uint64_t)p->line[i], p->line_sectors[i], k, flags);
+	*lines = p->n_lines;
+	return p->sectors;
+}
+
+static void add_traffic(struct mem_ctx *c, uint64_t addr, uint64_t sectors, bool load)
+{
+	pthread_rwlock_rdlock(&c->mem->lock);
+	struct mem_alloc *a = mem_find(c->mem, addr);
+	if (a && load)
+		a->load_bytes += sectors * SECTOR;
+	else if (a)
+		a->store_bytes += sectors * SECTOR;
+	pthread_rwlock_unlock(&c->mem->lock);
+}
+
+/* An access to several allocations, each line to its own. */
+static void add_traffic_by_line(struct mem_ctx *c, const struct lanes *l, uint32_t site, bool load)
+{
+	const struct pattern *p = mem_pattern(c->block, l, site, PTX_SPACE_GLOBAL);
+	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
+	for (unsigned i = 0; i < p->n_lines; i++) {
+		uint64_t line = (origin + (uint64_t)p->line[i]) * LINE;
+		unsigned first = (unsigned)__builtin_ctz(p->line_sectors[i]);
+		add_traffic(c, line + first * SECTOR, (unsigned)__builtin_popcount(p->line_sectors[i]), load);
+	}
+}
+
+MEM_INLINE void count_traffic(struct mem_ctx *c, const struct lanes *l, uint32_t site, unsigned sectors, bool load)
+{
+	struct way *w = &c->block->ways[site % WAYS];
+	if (l->lo < w->lo || l->hi >= w->hi)
+		add_traffic_by_line(c, l, site, load);
+	else if (load)
+		w->load_sectors += sectors;
+	else
+		w->store_sectors += sectors;
+}
+
+MEM_FAST void mem_count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site,
+			       enum access_kind k, unsigned flags)
+{
+	struct counters *n = c->counters;
+	unsigned lanes = lanes_of(l), bytes = lanes * l->size, lines, sectors;
+	if (l->strided && (l->stride == l->size || !l->stride))
+		sectors = touch_range(c, l->lo, l->hi + l->size, k, flags, &lines);
+	else
+		sectors = touch_pattern(c, l, site, k, flags, &lines);
+	s->requests++;
+	s->lanes += lanes;
+	s->sectors += sectors;
+	s->wavefronts += lines;
+	s->bytes += bytes;
+	n->l1_wavefronts += lines;
+	if (k == ACCESS_READ) {
+		n->global_load_requests++;
+		n->global_load_sectors += sectors;
+		n->global_load_bytes += bytes;
+	} else if (k == ACCESS_WRITE) {
+		n->global_store_requests++;
+		n->global_store_sectors += sectors;
+		n->global_store_bytes += bytes;
+	} else {
+		n->global_atomic_requests++;
+		n->global_atomic_lanes += lanes;
+		count_traffic(c, l, site, sectors, true);
+	}
+	count_traffic(c, l, site, sectors, k == ACCESS_READ);
+}
+
+/* The wavefronts of patterns that need no table: side by side, or one address. */
+MEM_INLINE bool plain_wavefronts(const struct lanes *l, unsigned *wavefronts)
+{
+	unsigned passes = l->size <= 4 ? 1 : l->size / 4;
+	if (!l->strided || (l->stride && l->stride != l->size))
+		return false;
+	if (l->mask == ALL_LANES)
+		*wavefronts = passes;
+	else if (passes == 1 || !(l->mask & (l->mask - 1)))
+		*wavefronts = 1;
+	else
+		return false;
+	return true;
+}
+
+MEM_FAST void mem_count_shared(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site,
+			       enum access_kind k)
+{
+	struct counters *n = c->counters;
+	unsigned lanes = lanes_of(l), wavefronts, conflicts = 0;
+	if (!plain_wavefronts(l, &wavefronts)) {
+		const struct pattern *p = mem_pattern(c->block, l, site, PTX_SPACE_SHARED);
+		wavefronts = p->wavefronts;
+		conflicts = p->conflicts;
+	}
+	s->requests++;
+	s->lanes += lanes;
+	s->wavefronts += wavefronts;
+	s->conflicts += conflicts;
+	s->bytes += lanes * l->size;
+	if (k == ACCESS_READ) {
+		n->shared_load_requests++;
+		n->shared_load_wavefronts += wavefronts;
+		n->shared_load_conflicts += conflicts;
+	} else if (k == ACCESS_WRITE) {
+		n->shared_store_requests++;
+		n->shared_store_wavefronts += wavefronts;
+		n->shared_store_conflicts += conflicts;
+	} else {
+		n->shared_atomic_requests++;
+	}
+}
+
+static void touch_local(struct mem_ctx *c, uint64_t line, unsigned sectors, bool write)
+{
+	if (c->l1 && write)
+		l1_store(c->l1, line, sectors);
+	else if (c->l1)
+		l1_load(c->l1, line, sectors, true);
+}
+
+/* Local memory is laid out by word, then lane, so that a warp that agrees on an offset uses whole lines.  Where a block's
+ * part lies does not matter but for the caches: blocks that can't be resident at once share places. */
+void mem_count_local(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, bool write)
+{
+	struct mem_block *b = c->block;
+	uint64_t words = (b->local_bytes + 3) / 4;
+	uint64_t origin = MEM_LOCAL_BASE + ((uint64_t)(c->block_linear % 2048) * b->warps + c->warp) * words * LINE;
+	unsigned size = l->size < 4 ? 4 : l->size, total = 0, lines = 0;
+	for (unsigned k = 0; k < size; k += 4) {
+		uint64_t seen[LANES];
+		uint8_t sectors[LANES];
+		unsigned n = 0;
+		for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
+			unsigned lane = first_lane(rest);
+			uint64_t line = origin / LINE + (lane_address(l, lane) + k) / 4;
+			unsigned i = n;
+			while (i && seen[i - 1] != line)
+				i--;
+			if (!i) {
+				seen[n] = line;
+				sectors[n] = 0;
+				i = ++n;
+			}
+			sectors[i - 1] |= (uint8_t)(1u << lane / 8);
+		}
+		for (unsigned i = 0; i < n; i++) {
+			touch_local(c, seen[i], sectors[i], write);
+			total += (unsigned)__builtin_popcount(sectors[i]);
+		}
+		lines += n;
+	}
+	s->requests++;
+	s->lanes += lanes_of(l);
+	s->sectors += total;
+	s->wavefronts += lines;
+	s->bytes += (uint64_t)lanes_of(l) * l->size;
+	c->counters->l1_wavefronts += lines;
+	*(write ? &c->counters->local_store_sectors : &c->counters->local_load_sectors) += total;
+}
