@@ -1,52 +1,69 @@
-// Four rows a warp share every load of x, which is staged so that 128-bit shared loads have no bank conflicts. Codes by a
-// magic number, s (sum(q x) - z sum(x)), and the sum of a lane's eight activations is made once for the four rows.
+// Four rows a warp share every load of x; four 128-bit weight loads a lane are under way at once. x is staged so that
+// lanes, whose codes lie 32 apart, still read neighbouring float4: no bank conflicts. Codes come out two at a time as
+// exact halves, and the zero point leaves the sum: s (sum(q x) - z sum(x)).
 #include <cstdint>
+#include <cuda_fp16.h>
 
-constexpr int GROUP = 128, WARPS = 4, ROWS = 4, CHUNK = 2048;	// of K, staged at a time
+constexpr int GROUP = 128, WARPS = 8, ROWS = 4, CHUNK = 4096;	// of K, staged at a time
+constexpr int UNIT = 32;					// codes of a 128-bit load, all of one group
 
-// FP32 magic: 0x4b000000 is 2^23, and its lowest mantissa bits hold whole numbers.
-__device__ __forceinline__ float code(uint32_t word, int i)
+// Nibbles 0 and 4 of the word as floats: 1024 + q by the exponent 0x64, minus 1024.
+__device__ __forceinline__ float2 two_codes(uint32_t word)
 {
-	return __uint_as_float((word >> 4 * i & 15) | 0x4b000000u) - 8388608.0f;
+	const uint32_t bits = (word & 0x000f000f) | 0x64006400;
+	return __half22float2(__hsub2(*reinterpret_cast<const __half2 *>(&bits), __float2half2_rn(1024.0f)));
+}
+
+__device__ __forceinline__ float dot(uint32_t word, float4 low, float4 high, float sum)
+{
+	float2 q = two_codes(word);
+	sum = fmaf(q.x, low.x, fmaf(q.y, high.x, sum));
+	q = two_codes(word >> 4);
+	sum = fmaf(q.x, low.y, fmaf(q.y, high.y, sum));
+	q = two_codes(word >> 8);
+	sum = fmaf(q.x, low.z, fmaf(q.y, high.z, sum));
+	q = two_codes(word >> 12);
+	return fmaf(q.x, low.w, fmaf(q.y, high.w, sum));
 }
 
 __global__ void __launch_bounds__(32 * WARPS)
-gemv(const uint32_t *__restrict__ Wq, const float *__restrict__ scales, const float *__restrict__ zeros,
-     const float *__restrict__ x, float *__restrict__ y, int N, int K)
+gemv(const uint4 *__restrict__ Wq, const float *__restrict__ scales, const float *__restrict__ zeros,
+     const float4 *__restrict__ x, float *__restrict__ y, int N, int K)
 {
-	// Word c needs x[8c .. 8c+7]: the first four of all words, then the last four of all words.
-	__shared__ float4 first[CHUNK / 8], last[CHUNK / 8];
+	__shared__ float4 xs[UNIT / 4][CHUNK / UNIT + 1];	// xs[j][c] = x[32 c + 4 j ...]
 	const int lane = threadIdx.x % 32, row0 = (blockIdx.x * WARPS + threadIdx.x / 32) * ROWS;
 	float sum[ROWS] = {};
 
 	for (int k0 = 0; k0 < K; k0 += CHUNK) {
-		const int words = min(CHUNK, K - k0) / 8;
+		const int units = min(CHUNK, K - k0) / UNIT;
 		__syncthreads();
-		for (int c = threadIdx.x; c < words; c += 32 * WARPS) {
-			first[c] = reinterpret_cast<const float4 *>(x + k0)[2 * c];
-			last[c] = reinterpret_cast<const float4 *>(x + k0)[2 * c + 1];
-		}
+		for (int i = threadIdx.x; i < units * (UNIT / 4); i += 32 * WARPS)
+			xs[i % (UNIT / 4)][i / (UNIT / 4)] = x[k0 / 4 + i];
 		__syncthreads();
-		for (int c = lane; c < words; c += 32) {
-			const float4 a = first[c], b = last[c];
-			const float sx = ((a.x + a.y) + (a.z + a.w)) + ((b.x + b.y) + (b.z + b.w));
+		for (int c = lane; c < units; c += 32) {
+			uint4 words[ROWS];
+			float scale[ROWS], zero[ROWS], qx[ROWS] = {}, sx = 0;
 #pragma unroll
-			for (int r = 0; r < ROWS; r++) {
-				if (row0 + r >= N)
-					break;
-				const size_t row = row0 + r;
-				const uint32_t word = __ldcs(Wq + row * (K / 8) + k0 / 8 + c);
-				const size_t group = row * (K / GROUP) + k0 / GROUP + c / (GROUP / 8);
-				float qx = code(word, 0) * a.x;
-				qx = fmaf(code(word, 1), a.y, qx);
-				qx = fmaf(code(word, 2), a.z, qx);
-				qx = fmaf(code(word, 3), a.w, qx);
-				qx = fmaf(code(word, 4), b.x, qx);
-				qx = fmaf(code(word, 5), b.y, qx);
-				qx = fmaf(code(word, 6), b.z, qx);
-				qx = fmaf(code(word, 7), b.w, qx);
-				sum[r] = fmaf(__ldg(scales + group), fmaf(-__ldg(zeros + group), sx, qx), sum[r]);
+			for (int r = 0; r < ROWS; r++) {	// past the last row: the last row again, never stored
+				const size_t row = min(row0 + r, N - 1);
+				const size_t group = row * (K / GROUP) + (k0 / UNIT + c) / (GROUP / UNIT);
+				words[r] = __ldcs(Wq + row * (K / UNIT) + k0 / UNIT + c);
+				scale[r] = __ldg(scales + group);
+				zero[r] = __ldg(zeros + group);
 			}
+#pragma unroll
+			for (int j = 0; j < 4; j++) {
+				const float4 low = xs[2 * j][c], high = xs[2 * j + 1][c];
+				sx += ((low.x + low.y) + (low.z + low.w)) + ((high.x + high.y) + (high.z + high.w));
+#pragma unroll
+				for (int r = 0; r < ROWS; r++) {
+					const uint32_t four[4] = {words[r].x, words[r].y, words[r].z, words[r].w};
+					qx[r] = dot(four[j], low, high, qx[r]);
+				}
+			}
+#pragma unroll
+			for (int r = 0; r < ROWS; r++)
+				sum[r] = fmaf(scale[r], fmaf(-zero[r], sx, qx[r]), sum[r]);
 		}
 	}
 #pragma unroll
@@ -61,5 +78,5 @@ gemv(const uint32_t *__restrict__ Wq, const float *__restrict__ scales, const fl
 extern "C" void solve(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
 {
 	constexpr int rows = WARPS * ROWS;
-	gemv<<<(N + rows - 1) / rows, 32 * WARPS>>>(Wq, scales, zeros, x, y, N, K);
+	gemv<<<(N + rows - 1) / rows, 32 * WARPS>>>((const uint4 *)Wq, scales, zeros, (const float4 *)x, y, N, K);
 }
