@@ -8,10 +8,12 @@
 
 #include <string.h>
 
+enum { WIDTH = 52 };
+
 static void print_row(const struct problem *p, const struct options *o, const struct term *t)
 {
 	const char *title = !strcmp(lang_of(o->lang), "zh") && p->title_zh ? p->title_zh : p->title;
-	int n = 34 - term_columns(title);
+	int n = WIDTH - term_columns(title);
 	term_put(t, STYLE_BOLD, "%-14s", p->id);
 	fprintf(t->file, " %-8s %s%*s", p->difficulty, title, n > 0 ? n : 1, "");
 	for (unsigned i = 0; i < p->n_tags; i++)

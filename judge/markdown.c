@@ -6,9 +6,12 @@
 #include <ctype.h>
 #include <string.h>
 
+enum { MAX_CELLS = 8 };
+
 struct page {
 	const struct term *t;
 	struct buf paragraph;		/* text gathered, with escapes */
+	struct buf table;		/* rows gathered, one a line */
 	int indent;			/* of its lines after the first */
 	bool code;			/* inside a fence */
 	bool blank;			/* the last thing printed was a blank line */
@@ -21,7 +24,7 @@ static const struct { const char *tex, *utf8, *ascii; } symbols[] = {
 	{"\\ldots", "…", "..."}, {"\\cdots", "…", "..."}, {"\\approx", "≈", "~"}, {"\\lfloor", "⌊", "floor("}, {"\\rfloor", "⌋", ")"}, {"\\lceil", "⌈", "ceil("},
 	{"\\rceil", "⌉", ")"}, {"\\sqrt", "√", "sqrt"}, {"\\infty", "∞", "inf"}, {"\\pm", "±", "+-"}, {"\\to", "→", "->"},
 	{"\\sigma", "σ", "sigma"}, {"\\alpha", "α", "alpha"}, {"\\epsilon", "ε", "eps"}, {"\\eta", "η", "eta"}, {"\\mu", "µ", "mu"}, {"\\top", "ᵀ", "^T"},
-	{"\\quad", "  ", "  "}, {"\\,", " ", " "}, {"\\;", " ", " "}, {"\\ ", " ", " "}, {"\\left", "", ""}, {"\\right", "", ""}, {"\\mathrm", "", ""},
+	{"\\quad", "  ", "  "}, {"\\qquad", "   ", "   "}, {"\\,", " ", " "}, {"\\;", " ", " "}, {"\\ ", " ", " "}, {"\\left", "", ""}, {"\\right", "", ""}, {"\\mathrm", "", ""},
 	{"\\text", "", ""}, {"\\operatorname", "", ""}, {"\\mathbb", "", ""}, {"\\{", "{", "{"}, {"\\}", "}", "}"}, {"\\_", "_", "_"}, {"\\%", "%", "%"},
 	{"\\|", "‖", "||"}, {"\\bmod", "mod", "mod"}, {"\\&", "&", "&"}, {"\\\\", " ", " "},
 };
@@ -45,16 +48,27 @@ static size_t symbol_at(const char *p, size_t left, const struct term *t, const 
 static void math(struct page *p, const char *s, size_t n)
 {
 	const char *out;
+	bool round[16] = {false};	/* which of the open braces are shown as parentheses */
+	int depth = 0;
 	for (size_t i = 0; i < n;) {
 		size_t used = s[i] == '\\' ? symbol_at(s + i, n - i, p->t, &out) : 0;
 		if (used) {
 			buf_adds(&p->paragraph, out);
 			i += used;
-		} else {
-			if (s[i] != '\\' && s[i] != '{' && s[i] != '}')
-				buf_addc(&p->paragraph, s[i]);
-			i++;
+			continue;
 		}
+		if (s[i] == '{' && depth < 15) {
+			/* an index or exponent of more than one character is held together */
+			round[++depth] = i > 0 && strchr("_^", s[i - 1]) && i + 2 < n && s[i + 2] != '}';
+			if (round[depth])
+				buf_addc(&p->paragraph, '(');
+		} else if (s[i] == '}' && depth > 0) {
+			if (round[depth--])
+				buf_addc(&p->paragraph, ')');
+		} else if (s[i] != '\\') {
+			buf_addc(&p->paragraph, s[i]);
+		}
+		i++;
 	}
 }
 
@@ -104,7 +118,9 @@ static void blank(struct page *p)
 	p->blank = true;
 }
 
-static void flush(struct page *p)
+static void table_end(struct page *p);
+
+static void flush_paragraph(struct page *p)
 {
 	if (!p->paragraph.size)
 		return;
@@ -113,6 +129,13 @@ static void flush(struct page *p)
 	buf_free(&p->paragraph);
 	p->indent = 0;
 	p->blank = false;
+}
+
+static void flush(struct page *p)
+{
+	flush_paragraph(p);
+	if (p->table.size)
+		table_end(p);
 }
 
 static void heading(struct page *p, const char *s, size_t n)
@@ -151,37 +174,100 @@ static void item(struct page *p, const char *s, size_t mark, size_t n)
 	inline_text(p, s + mark, n - mark);
 }
 
-/* A row of a table: cells side by side, the rule under the head left out. */
+/* ---- tables: gathered row by row, set when they end ---- */
+
+/* The next cell of a row from *i on, trimmed; false at the end. */
+static bool next_cell(const char *s, size_t n, size_t *i, const char **cell, size_t *length)
+{
+	bool code = false;
+	size_t begin = *i + 1, end;
+	if (begin >= n)
+		return false;
+	for (end = begin; end < n && (s[end] != '|' || code); end++)
+		code ^= s[end] == '`';
+	*i = end;
+	while (begin < end && s[begin] == ' ')
+		begin++;
+	while (end > begin && s[end - 1] == ' ')
+		end--;
+	*cell = s + begin;
+	*length = end - begin;
+	return true;
+}
+
+/* The rule under the head. */
+static bool is_rule(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strchr("|-: ", s[i]))
+			return false;
+	return true;
+}
+
+/* Columns that a cell takes once its marks are gone. */
+static int cell_columns(struct page *p, const char *cell, size_t n)
+{
+	inline_text(p, cell, n);
+	int columns = term_columns(buf_str(&p->paragraph));
+	buf_free(&p->paragraph);
+	return columns;
+}
+
+static void row_widths(struct page *p, const char *s, size_t n, int widths[MAX_CELLS])
+{
+	const char *cell;
+	size_t i = 0, length;
+	for (int c = 0; c < MAX_CELLS && next_cell(s, n, &i, &cell, &length); c++) {
+		int w = cell_columns(p, cell, length);
+		if (w > widths[c])
+			widths[c] = w;
+	}
+}
+
+static void row_print(struct page *p, const char *s, size_t n, const int widths[MAX_CELLS])
+{
+	const char *cell;
+	size_t i = 0, length;
+	int at = 2;
+	buf_adds(&p->paragraph, "  ");
+	for (int c = 0; c < MAX_CELLS && next_cell(s, n, &i, &cell, &length); c++) {
+		size_t before = p->paragraph.size;
+		p->indent = at;
+		inline_text(p, cell, length);
+		for (int w = term_columns(p->paragraph.data + before); w < widths[c] + 2 && i + 1 < n; w++)
+			buf_addc(&p->paragraph, ' ');
+		at += widths[c] + 2;
+	}
+	if (p->indent > p->t->width / 2)
+		p->indent = 4;
+	flush_paragraph(p);
+}
+
+static void table_end(struct page *p)
+{
+	int widths[MAX_CELLS] = {0};
+	struct buf rows = p->table;
+	p->table = (struct buf){0};
+	for (int print = 0; print < 2; print++)
+		for (const char *s = rows.data, *end = s + rows.size; s < end;) {
+			size_t n = (size_t)((const char *)memchr(s, '\n', (size_t)(end - s)) - s);
+			if (!is_rule(s, n)) {
+				if (print)
+					row_print(p, s, n, widths);
+				else
+					row_widths(p, s, n, widths);
+			}
+			s += n + 1;
+		}
+	buf_free(&rows);
+}
+
 static void table_row(struct page *p, const char *s, size_t n)
 {
-	bool rule = true;
-	for (size_t i = 0; i < n; i++)
-		rule &= strchr("|-: ", s[i]) != NULL;
-	flush(p);
-	if (rule)
-		return;
-	buf_adds(&p->paragraph, "  ");
-	for (size_t i = 1; i < n;) {
-		size_t end = i;
-		bool code = false;
-		while (end < n && (s[end] != '|' || code)) {
-			code ^= s[end] == '`';
-			end++;
-		}
-		while (i < end && s[i] == ' ')
-			i++;
-		size_t stop = end;
-		while (stop > i && s[stop - 1] == ' ')
-			stop--;
-		size_t before = p->paragraph.size;
-		inline_text(p, s + i, stop - i);
-		int width = 26 - term_columns(p->paragraph.data + before);
-		for (int k = 0; k < (width > 1 ? width : 2) && end + 1 < n; k++)
-			buf_addc(&p->paragraph, ' ');
-		i = end + 1;
-	}
-	p->indent = 4;
-	flush(p);
+	if (!p->table.size)
+		flush(p);
+	buf_add(&p->table, s, n);
+	buf_addc(&p->table, '\n');
 }
 
 static void line(struct page *p, const char *s, size_t n)
@@ -203,6 +289,9 @@ static void line(struct page *p, const char *s, size_t n)
 	if (lead == n) {
 		flush(p);
 		blank(p);
+	} else if (p->table.size && *s != '|') {
+		flush(p);
+		line(p, s, n);
 	} else if (*s == '#') {
 		heading(p, s, n);
 	} else if (*s == '|') {

@@ -132,6 +132,17 @@ static int take(struct options *o, int id, const char *text, struct err *e)
 	BUG("option %d has no meaning", id);
 }
 
+/* "judge" for grade, whose word may be left out. */
+static const char *called(enum command c)
+{
+	static const char *const names[] = {
+#define COMMAND(id, arguments, summary) "judge " #id,
+#include "commands.def"
+#undef COMMAND
+	};
+	return c == COMMAND_grade ? "judge" : names[c];
+}
+
 /* A word that getopt does not know, or that the command has no use for. */
 static int refuse(enum command c, const char *word, struct err *e)
 {
@@ -145,8 +156,8 @@ static int refuse(enum command c, const char *word, struct err *e)
 	bare[strcspn(bare, "=")] = 0;
 	const char *near = nearest_name(bare, names, (size_t)n);
 	if (near && strcmp(near, bare))
-		return err_input(e, "judge %s has no option %s: did you mean --%s?", commands[c].name, word, near);
-	return err_input(e, "judge %s has no option %s: see judge %s --help", commands[c].name, word, commands[c].name);
+		return err_input(e, "%s has no option %s: did you mean --%s?", called(c), word, near);
+	return err_input(e, "%s has no option %s: see judge %s --help", called(c), word, commands[c].name);
 }
 
 int options_parse(enum command c, int argc, char **argv, struct options *out, struct err *e)
@@ -196,12 +207,12 @@ int options_parse(enum command c, int argc, char **argv, struct options *out, st
 int options_want(const struct options *o, enum command c, int n, struct err *e)
 {
 	if (o->n_rest && c != COMMAND_run)
-		return err_input(e, "judge %s takes nothing after --", commands[c].name);
+		return err_input(e, "%s takes nothing after --", called(c));
 	if (o->n_arguments == n)
 		return 0;
 	if (o->n_arguments < n)
-		return err_input(e, "judge %s wants %s", commands[c].name, commands[c].arguments);
-	return err_input(e, "judge %s: \"%s\" is one argument too many", commands[c].name, o->arguments[n]);
+		return err_input(e, "%s wants %s", called(c), commands[c].arguments);
+	return err_input(e, "%s: \"%s\" is one argument too many", called(c), o->arguments[n]);
 }
 
 int complain(const struct err *e)
