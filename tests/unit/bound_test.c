@@ -362,3 +362,46 @@ TEST(exact_designs_fit_f32)
 		}
 	}
 }
+
+TEST(exact_int8_designs_fit_f32)
+{
+	static const char *const exact[] = {"exact", "overflow"};
+	static double x[MAX_K], w[MAX_K];
+	static int8_t q[MAX_K];
+	for (size_t i = 0; i < 2; i++) {
+		struct problem_case c = {.random = {{i, 9, 8, 7}}};
+		strcpy(c.data, exact[i]);
+		const struct design *d = design_of(&c);
+		design_activations(d, &c.random, 0, MAX_K, 63, x);
+		for (size_t n = 0; n < 24; n++) {
+			double scale, size = 0, y = 0, most = 0;
+			CHECK(!design_int8_row(d, &c.random, n, MAX_K, q, &scale, w));
+			CHECK(frexp(scale, &(int){0}) == 0.5);		/* a power of two */
+			for (size_t k = 0; k < MAX_K; k++) {
+				size += fabs(x[k] * q[k]);
+				y += x[k] * q[k];
+				most = fmax(most, fabs(y));
+			}
+			/* "overflow" cancels from the middle on: no order of its terms passes half of their sizes by more than y */
+			CHECK_MSG(size / (i ? 2 : 1) + fabs(y) < 0x1p24, "%s: terms of %g together", exact[i], size);
+			CHECK(fabs(y * scale) < 65504);
+			CHECK(i == 0 || most > 65504);
+		}
+	}
+}
+
+/* The same seed gives the same inputs, whatever else is drawn: rows are streams of their own. */
+TEST(rows_do_not_depend_on_each_other)
+{
+	static struct row a, b;
+	struct problem_case c = {.random = {{1, 2, 3, 4}}};
+	const struct int4_rule rule = {GROUP, TYPE_F32, false};
+	for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
+		strcpy(c.data, keywords[i]);
+		a.k = b.k = 1408;
+		make_row(&a, design_of(&c), &rule, &c.random, 5);
+		make_row(&b, design_of(&c), &rule, &c.random, 4);
+		make_row(&b, design_of(&c), &rule, &c.random, 5);
+		CHECK_MSG(!memcmp(&a, &b, sizeof a), "%s", keywords[i]);
+	}
+}
