@@ -344,9 +344,18 @@ static void clean_result(struct jail_result *r)
 	jail_result_free(r);
 }
 
+/* The entry and the architecture go into shell commands. */
+static bool is_plain(const char *s)
+{
+	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(s);
+}
+
 int compile(const struct compile_request *rq, struct arena *a, struct compiled *out, struct err *e)
 {
 	*out = (struct compiled){.guest_fd = -1, .log = ""};
+	if ((rq->entry && !is_plain(rq->entry)) || !is_plain(rq->arch))
+		return err_system(e, "compile step: entry \"%s\" or architecture \"%s\" is not a plain name",
+				  rq->entry ? rq->entry : "", rq->arch);
 	const struct toolchain *t = toolchain_find(e);
 	if (!t)
 		return -1;

@@ -246,6 +246,8 @@ static void add_link(struct buf *b, const struct compile_request *rq)
 	buf_adds(&link, "g++ -static -no-pie -Wl,--gc-sections,-s -o guest ");
 	if (rq->entry)
 		buf_adds(&link, "-Wl,-u,main libguest.a ");
+	if (rq->entry && strcmp(rq->entry, "solve") != 0)		/* the guest's main calls solve */
+		buf_printf(&link, "-Wl,--defsym=solve=%s ", rq->entry);
 	buf_adds(&link, "solution.o libguest.a");
 	add_step(b, STEP_LINK, buf_str(&link));
 }
@@ -334,7 +336,7 @@ struct cached {
 static char *cache_key(const struct compile_request *rq)
 {
 	struct buf b = {0};
-	buf_printf(&b, "%d %d", rq->unsandboxed, rq->entry != NULL);
+	buf_printf(&b, "%d %s", rq->unsandboxed, rq->entry ? rq->entry : "-");
 	add_options(&b, rq);
 	return b.data;
 }

@@ -323,7 +323,8 @@ static bool read_ld(struct parser *p, const char *line)
 {
 	static const struct {
 		const char *words, *becomes;
-	} kinds[] = {{"undefined reference to `", DIAGNOSTIC_UNDEFINED}, {"multiple definition of `", DIAGNOSTIC_MULTIPLE}};
+	} kinds[] = {{"undefined reference to `", DIAGNOSTIC_UNDEFINED}, {"undefined symbol `", DIAGNOSTIC_UNDEFINED},
+		     {"multiple definition of `", DIAGNOSTIC_MULTIPLE}};
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		const char *name = strstr(line, kinds[i].words);
 		const char *end = name ? strchr(name += strlen(kinds[i].words), '\'') : NULL;

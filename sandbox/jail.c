@@ -355,6 +355,14 @@ static uint64_t micros(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
 }
 
+/* Without a control group the kernel counts no memory kills.  It does tell how much was resident at the most: a program
+ * that died with its limit used up died of that. */
+static bool out_of_memory(const struct jail *j, const struct jail_result *r)
+{
+	bool death = r->status == SIGSEGV || r->status == SIGABRT || r->status == SIGBUS || r->status == SIGKILL;
+	return death && !j->group && j->limits.memory && r->peak_memory >= j->limits.memory / 16 * 15;
+}
+
 /* The program's own end, by its wait status. */
 static void judge_status(const struct jail *j, const struct jail_report *report, struct jail_result *r)
 {
@@ -367,6 +375,8 @@ static void judge_status(const struct jail *j, const struct jail_report *report,
 		r->status = -1;
 	} else if (spent && (signal == SIGXCPU || signal == SIGKILL)) {
 		r->end = JAIL_CPU;
+	} else if (signal && out_of_memory(j, r)) {
+		r->end = JAIL_MEMORY;
 	}
 }
 

@@ -1,0 +1,437 @@
+/* Jails: ends and limits told apart, nothing reached from inside, nothing left behind. */
+#include "sandbox/base/cleanup.h"
+#include "sandbox/jail.h"
+#include "tests/unit/test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20 };
+
+/* A descriptor of jail_guest.c, compiled. */
+static int guest(void)
+{
+	char path[] = "/tmp/jail-guest-XXXXXX", command[400];
+	int made = mkstemp(path);
+	CHECK(made >= 0);
+	close(made);
+	const char *slash = strrchr(__FILE__, '/');
+	snprintf(command, sizeof command, "gcc -std=gnu17 -D_GNU_SOURCE -O1 -w -static -o %s %.*s/jail_guest.c", path, (int)(slash - __FILE__), __FILE__);
+	CHECK_MSG(system(command) == 0, "cannot compile jail_guest.c: run the tests from the top of the tree");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unlink(path);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static struct jail_spec spec_of(enum jail_policy policy, int exe, const char **argv, const char *what)
+{
+	argv[0] = "guest";
+	argv[1] = what;
+	argv[2] = NULL;
+	return (struct jail_spec){.policy = policy, .name = what, .argv = argv, .exe_fd = exe, .stdin_fd = -1, .stdout_fd = -1,
+				  .stderr_fd = -1,
+				  .limits = {.cpu_ms = 1000, .wall_ms = 5000, .memory = 32 * MIB, .processes = 8, .output = 4000}};
+}
+
+static void run(struct jail_spec *s, struct jail_result *r)
+{
+	struct err e = {0};
+	CHECK_MSG(jail_run(s, r, &e) == 0, "%s: %s", s->name, e.text);
+}
+
+static void check_end(enum jail_policy policy, int exe, const char *what, enum jail_end end, int status)
+{
+	const char *argv[3];
+	struct jail_result r;
+	struct jail_spec s = spec_of(policy, exe, argv, what);
+	run(&s, &r);
+	CHECK_MSG(r.end == end && r.status == status, "%s ended as: %s, %d; expected: %s, %d", what, jail_end_name(r.end),
+		  r.status, jail_end_name(end), status);
+	jail_result_free(&r);
+}
+
+static void need_jails(void)
+{
+	struct jail_host h;
+	jail_host(&h);
+	if (!h.usable)
+		test_skip(h.why);
+}
+
+static bool have_groups(void)
+{
+	struct jail_host h;
+	jail_host(&h);
+	return h.cgroup != CGROUP_NONE;
+}
+
+TEST(ends_are_told_apart)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	check_end(JAIL_GUEST, exe, "exit-7", JAIL_EXITED, 7);
+	check_end(JAIL_GUEST, exe, "abort", JAIL_SIGNALED, SIGABRT);
+	check_end(JAIL_GUEST, exe, "fault", JAIL_SIGNALED, SIGSEGV);
+	check_end(JAIL_GUEST, exe, "spin", JAIL_CPU, SIGKILL);
+	check_end(JAIL_GUEST, exe, "stack", JAIL_MEMORY, have_groups() ? SIGKILL : SIGSEGV);
+	check_end(JAIL_GUEST, exe, "heap", JAIL_MEMORY, have_groups() ? SIGKILL : SIGABRT);
+	if (have_groups())
+		check_end(JAIL_GUEST, exe, "map", JAIL_MEMORY, SIGKILL);
+	check_end(JAIL_ORACLE, exe, "exit-7", JAIL_EXITED, 7);
+	check_end(JAIL_PROGRAM, exe, "exit-7", JAIL_EXITED, 7);
+}
+
+TEST(calls_outside_the_policy_end_the_run)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	static const struct {
+		const char *what;
+		int call;
+	} calls[] = {
+		{"connect", SYS_socket}, {"ptrace", SYS_ptrace}, {"mount", SYS_mount}, {"unshare", SYS_unshare},
+		{"ring", SYS_io_uring_setup}, {"bpf", SYS_bpf}, {"keys", SYS_keyctl}, {"exec", SYS_execve}, {"survive", SYS_socket},
+		{"fork", SYS_clone}, {"executable-memory", SYS_mmap}, {"i386", -1}, {"x32", -1},
+	};
+	static const enum jail_policy policies[] = {JAIL_GUEST, JAIL_ORACLE, JAIL_PROGRAM, JAIL_DEVICE};
+	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++)
+		for (unsigned p = 0; p < sizeof policies / sizeof *policies; p++)
+			check_end(policies[p], exe, calls[i].what, JAIL_SYSCALL, calls[i].call);
+	check_end(JAIL_GUEST, exe, "threads", JAIL_SYSCALL, SYS_clone3);
+	check_end(JAIL_ORACLE, exe, "threads", JAIL_SYSCALL, SYS_clone3);
+	check_end(JAIL_DEVICE, exe, "threads", JAIL_EXITED, 0);
+}
+
+TEST(nothing_of_the_host_is_seen)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest(), leak = open("/", O_RDONLY | O_DIRECTORY), high = fcntl(leak, F_DUPFD, 900);
+	const char *argv[3];
+	struct jail_result r;
+	for (enum jail_policy p = JAIL_GUEST; p <= JAIL_ORACLE; p++) {
+		check_end(p, exe, "descriptors", JAIL_EXITED, 0);
+		check_end(p, exe, "exec-again", JAIL_EXITED, 0);
+	}
+	check_end(JAIL_GUEST, exe, "files", JAIL_EXITED, 0);
+	check_end(JAIL_ORACLE, exe, "files", JAIL_EXITED, 0);
+	check_end(JAIL_DEVICE, exe, "exec-again", JAIL_EXITED, 0);
+	struct jail_spec s = spec_of(JAIL_PROGRAM, exe, argv, "identity");
+	run(&s, &r);
+	CHECK_STR(buf_str(&r.out), "uid 1000 gid 1000 pid 2 host judge\n");
+	jail_result_free(&r);
+	close(high);
+}
+
+TEST(the_supervisor_is_out_of_reach)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	check_end(JAIL_PROGRAM, exe, "kill", JAIL_EXITED, 9);
+}
+
+TEST(private_files)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	const char *argv[3];
+	struct jail_result r;
+	struct jail_spec s = spec_of(JAIL_PROGRAM, exe, argv, "write");
+	s.limits.tmpfs = MIB;
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_EXITED);
+	CHECK_EQ(r.status, 0);
+	jail_result_free(&r);
+	s = spec_of(JAIL_PROGRAM, exe, argv, "fill");
+	s.limits.tmpfs = MIB;
+	run(&s, &r);
+	CHECK_STR(buf_str(&r.out), "1024 full\n");
+	jail_result_free(&r);
+	s = spec_of(JAIL_PROGRAM, exe, argv, "inodes");
+	s.limits.tmpfs = MIB;
+	run(&s, &r);
+	CHECK_EQ(r.status, 0);
+	jail_result_free(&r);
+	s = spec_of(JAIL_PROGRAM, exe, argv, "fill");
+	s.limits.tmpfs = MIB;
+	s.limits.file_size = 100 << 10;
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_SIGNALED);
+	CHECK_EQ(r.status, SIGXFSZ);
+	jail_result_free(&r);
+}
+
+TEST(output_is_kept_to_the_byte)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	const char *argv[3];
+	struct jail_result r;
+	struct jail_spec s = spec_of(JAIL_GUEST, exe, argv, "hello");
+	run(&s, &r);
+	CHECK_STR(buf_str(&r.out), "hello\n");
+	CHECK_STR(buf_str(&r.err), "oops\n");
+	CHECK(!r.out_cut && !r.err_cut);
+	jail_result_free(&r);
+	s.limits.output = 6;
+	s.output_kill = true;
+	run(&s, &r);				/* just enough is not too much */
+	CHECK_EQ(r.end, JAIL_EXITED);
+	jail_result_free(&r);
+	s = spec_of(JAIL_GUEST, exe, argv, "flood");
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_EXITED);
+	CHECK_EQ(r.out.size, 4000);
+	CHECK_EQ(r.err.size, 4000);
+	CHECK(r.out_cut && r.err_cut);
+	jail_result_free(&r);
+	s.output_kill = true;
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_OUTPUT);
+	CHECK_EQ(r.out.size <= 4000, 1);
+	jail_result_free(&r);
+}
+
+TEST(stdin_and_descriptors_are_passed)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest(), text = memfd_create("text", MFD_CLOEXEC), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const char *argv[3];
+	struct jail_result r;
+	CHECK_EQ(pwrite(text, "12345", 5, 0), 5);
+	struct jail_spec s = spec_of(JAIL_GUEST, exe, argv, "read");
+	s.stdin_fd = text;
+	run(&s, &r);
+	CHECK_EQ(r.status, 5);
+	jail_result_free(&r);
+	const struct jail_fd fds[] = {{text, 5}, {text, 3}};
+	s = spec_of(JAIL_GUEST, exe, argv, "descriptors");
+	s.fds = fds;
+	s.n_fds = 2;
+	s.stdout_fd = s.stderr_fd = null;
+	run(&s, &r);
+	CHECK_EQ(r.status, 2);
+	jail_result_free(&r);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+TEST(time_limits_and_kill)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	const char *argv[3];
+	struct jail_result r;
+	struct err e = {0};
+	struct jail_spec s = spec_of(JAIL_GUEST, exe, argv, "idle");
+	s.limits.wall_ms = 300;
+	double start = seconds();
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_WALL);
+	CHECK(seconds() - start < 3 && r.wall_us >= 300000);
+	jail_result_free(&r);
+	s = spec_of(JAIL_GUEST, exe, argv, "spin");
+	s.limits.cpu_ms = 200;
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_CPU);
+	CHECK(r.cpu_us >= 200000 && r.cpu_us < 400000);
+	jail_result_free(&r);
+	s = spec_of(JAIL_GUEST, exe, argv, "idle");
+	struct jail *j = jail_start(&s, &e);
+	CHECK_MSG(j, "%s", e.text);
+	jail_kill(j);
+	CHECK_EQ(jail_wait(j, &r, &e), 0);
+	CHECK_EQ(r.end, JAIL_KILLED);
+	jail_result_free(&r);
+}
+
+/* Is there a process with this argument on its command line? */
+static bool running(const char *argument)
+{
+	DIR *d = opendir("/proc");
+	bool found = false;
+	for (struct dirent *entry; (entry = readdir(d));) {
+		char path[300], text[4096];
+		snprintf(path, sizeof path, "/proc/%s/cmdline", entry->d_name);
+		int fd = atoi(entry->d_name) > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+		if (fd >= 0)
+			close(fd);
+		for (ssize_t i = 0; i < n; i += (ssize_t)strlen(text + i) + 1) {
+			text[n] = 0;
+			found |= !strcmp(text + i, argument);
+		}
+	}
+	closedir(d);
+	return found;
+}
+
+static bool gone_soon(const char *argument)
+{
+	for (int i = 0; i < 200; i++) {
+		if (!running(argument))
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	}
+	return false;
+}
+
+static const struct jail_mount system_mounts[] = {{"/bin", "/bin"}, {"/lib", "/lib"}, {"/lib64", "/lib64"},
+						  {"/usr/bin", "/usr/bin"}, {"/usr/lib", "/usr/lib"},
+						  {"/nonexistent-folder", "/nonexistent-folder"}};
+
+static struct jail_spec shell(const char **argv, const char *script)
+{
+	argv[0] = "/bin/sh";
+	argv[1] = "-c";
+	argv[2] = script;
+	argv[3] = NULL;
+	return (struct jail_spec){.policy = JAIL_COMPILE, .name = "shell", .argv = argv, .exe_fd = -1, .mounts = system_mounts,
+				  .n_mounts = sizeof system_mounts / sizeof *system_mounts, .stdin_fd = -1, .stdout_fd = -1,
+				  .stderr_fd = -1,
+				  .limits = {.wall_ms = 5000, .memory = 64 * MIB, .processes = 20, .tmpfs = MIB, .output = 4000}};
+}
+
+static void check_shell(const char *script, int status, const char *out)
+{
+	const char *argv[4];
+	struct jail_result r;
+	struct jail_spec s = shell(argv, script);
+	run(&s, &r);
+	CHECK_MSG(r.end == JAIL_EXITED && r.status == status, "%s: %s, %d (%s)", script, jail_end_name(r.end), r.status, buf_str(&r.err));
+	CHECK_STR(buf_str(&r.out), out);
+	jail_result_free(&r);
+}
+
+TEST(no_process_outlives_its_jail)
+{
+	need_jails();
+	check_shell("sleep 98765.1 & setsid sleep 98765.1 & (setsid sleep 98765.1 &) & exit 3", 3, "");
+	CHECK(gone_soon("98765.1"));
+	const char *argv[4];
+	struct jail_result r;
+	struct jail_spec s = shell(argv, "f() { f | f & f; }; f; sleep 98765.2");
+	s.limits.wall_ms = 500;
+	run(&s, &r);				/* a fork bomb */
+	CHECK(r.end == JAIL_WALL || r.end == JAIL_EXITED || r.end == JAIL_MEMORY);
+	jail_result_free(&r);
+	CHECK(gone_soon("98765.2"));
+}
+
+TEST(the_compile_jail_has_files_and_no_more)
+{
+	need_jails();
+	check_shell("echo x >a && cat a; ls /; ls /dev; test -e /etc || echo none; test -e /proc || echo none", 0,
+		    "x\nbin\ndev\nlib\nlib64\ntmp\nusr\nnull\nnone\nnone\n");
+	check_shell("echo x >/bin/x || echo refused; mkdir /usr/x 2>/dev/null || echo refused; rm -f /bin/sh 2>/dev/null || echo refused", 0,
+		    "refused\nrefused\nrefused\n");
+	check_shell("echo lost >/dev/null; cat /dev/null; echo $HOME", 0, "\n");
+	check_shell("unshare -U true 2>/dev/null || echo refused; mount -t tmpfs x /tmp 2>/dev/null || echo refused", 0, "refused\nrefused\n");
+}
+
+/* A judge that is killed takes its jails' processes along, and the next one finds its control groups. */
+TEST(a_killed_judge_leaves_nothing)
+{
+	need_jails();
+	pid_t judge = fork();
+	if (judge == 0) {
+		const char *argv[4];
+		struct err e;
+		struct jail_spec s = shell(argv, "sleep 98765.3; true");
+		s.limits.wall_ms = 0;
+		if (!jail_start(&s, &e))
+			_exit(1);
+		while (!running("98765.3"))
+			;
+		raise(SIGKILL);
+	}
+	int status;
+	CHECK_EQ(waitpid(judge, &status, 0), judge);
+	CHECK(WIFSIGNALED(status));
+	CHECK(gone_soon("98765.3"));
+	jail_sweep();
+	char command[200];
+	snprintf(command, sizeof command, "test -z \"$(find /sys/fs/cgroup -name 'judge-%d-*' 2>/dev/null)\"", (int)judge);
+	CHECK(system(command) == 0);
+}
+
+TEST(failures_to_start_say_why)
+{
+	need_jails();
+	const char *argv[4];
+	struct err e = {0};
+	struct jail_spec s = shell(argv, "true");
+	argv[0] = "/bin/nonexistent";
+	CHECK(!jail_start(&s, &e));
+	CHECK_EQ(e.kind, ERR_SYSTEM);
+	CHECK_STR(e.text, "jail \"shell\": cannot execute /bin/nonexistent: No such file or directory");
+	CLEANUP_FD int text = memfd_create("text", MFD_CLOEXEC);
+	CHECK_EQ(pwrite(text, "not a program", 13, 0), 13);
+	s = spec_of(JAIL_GUEST, text, argv, "text");
+	CHECK(!jail_start(&s, &e));
+	CHECK_STR(e.text, "jail \"text\": cannot execute guest: Exec format error");
+}
+
+TEST(without_a_sandbox)
+{
+	CLEANUP_FD int exe = guest();
+	const char *argv[4];
+	struct jail_result r;
+	struct jail_spec s = spec_of(JAIL_GUEST, exe, argv, "hello");
+	s.unsandboxed = true;
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_EXITED);
+	CHECK_STR(buf_str(&r.out), "hello\n");
+	jail_result_free(&r);
+	s = shell(argv, "sleep 98765.4 & sleep 98765.4");
+	s.unsandboxed = true;
+	s.limits.wall_ms = 200;
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_WALL);
+	jail_result_free(&r);
+	CHECK(gone_soon("98765.4"));
+}
+
+static void *many(void *exe)
+{
+	const char *argv[3];
+	for (int i = 0; i < 8; i++) {
+		struct jail_result r;
+		struct err e = {0};
+		struct jail_spec s = spec_of(JAIL_GUEST, *(int *)exe, argv, "hello");
+		if (jail_run(&s, &r, &e) < 0 || r.end != JAIL_EXITED || strcmp(buf_str(&r.out), "hello\n") != 0)
+			return (void *)1;
+		jail_result_free(&r);
+		free(malloc((size_t)i * 1000 + 1));	/* keep the allocator's locks in use while others clone */
+	}
+	return NULL;
+}
+
+TEST(jails_start_from_several_threads)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	pthread_t t[4];
+	for (unsigned i = 0; i < 4; i++)
+		CHECK_EQ(pthread_create(&t[i], NULL, many, &exe), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		void *failed;
+		pthread_join(t[i], &failed);
+		CHECK(!failed);
+	}
+}
