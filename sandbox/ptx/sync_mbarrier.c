@@ -1,0 +1,270 @@
+/* mbarrier objects in shared memory, and the copies that report to them.
+ *
+ * The word: bits 0..19 arrivals still to come, 20..39 arrivals of a phase, 40..61 bytes still to come (signed),
+ * 63 the phase.  A phase completes when both counts are zero.  The state that arrive returns is the word before it.
+ * An arrival hands the warp's clock to the object, a wait that succeeds takes it: so the race checker sees the order.
+ */
+#include "exec.h"
+#include "exec_ops.h"
+
+#include <string.h>
+
+enum { COUNT_BITS = 20, COUNT_MAX = (1 << COUNT_BITS) - 1, TX_BITS = 22 };
+
+struct object { uint32_t pending, expected, phase; int32_t tx; };
+
+static struct object unpack(uint64_t w)
+{
+	struct object o = {.pending = (uint32_t)(w & COUNT_MAX), .expected = (uint32_t)(w >> COUNT_BITS & COUNT_MAX),
+			   .phase = (uint32_t)(w >> 63)};
+	o.tx = (int32_t)((uint32_t)(w >> 40 & ((1u << TX_BITS) - 1)) << (32 - TX_BITS)) >> (32 - TX_BITS);
+	return o;
+}
+
+static uint64_t pack(const struct object *o)
+{
+	return o->pending | (uint64_t)o->expected << COUNT_BITS | (uint64_t)((uint32_t)o->tx & ((1u << TX_BITS) - 1)) << 40 |
+	       (uint64_t)o->phase << 63;
+}
+
+static uint64_t address(const struct exec *x, uint32_t row, unsigned bits, int64_t offset, int lane)
+{
+	uint64_t a = (uint64_t)offset;
+	if (row != NO_ROW && bits == 32)
+		a = ((const uint32_t *)(x->regs + row))[lane] + (uint32_t)offset;
+	else if (row != NO_ROW)
+		a += ((const uint64_t *)(x->regs + row))[lane];
+	return a;
+}
+
+static uint64_t shared_offset(uint64_t a)
+{
+	return a - MEM_SHARED_BASE < MEM_WINDOW ? a - MEM_SHARED_BASE : a;
+}
+
+static const struct mem_op *word_op(struct mem_op *op, uint32_t site)
+{
+	*op = (struct mem_op){.space = PTX_SPACE_SHARED, .bytes = 8, .n = 1, .flags = MEM_VOLATILE, .type = PTX_T_B64, .wide = 1, .site = site};
+	return op;
+}
+
+static int read_word(struct exec *x, const struct access *a, uint64_t addr, int lane, uint64_t *word)
+{
+	struct mem_op op;
+	uint64_t addrs[32], row[32] __attribute__((aligned(64)));
+	for (int i = 0; i < 32; i++)
+		addrs[i] = addr;
+	void *rows[1] = {row};
+	int r = mem_load(&x->block->ctx, word_op(&op, a->op.site), &x->worker->sites[a->op.site], addrs, 1u << lane, rows);
+	*word = row[lane];
+	return r;
+}
+
+static int write_word(struct exec *x, const struct access *a, uint64_t addr, int lane, uint64_t word)
+{
+	struct mem_op op;
+	uint64_t addrs[32], row[32] __attribute__((aligned(64))) = {0};
+	for (int i = 0; i < 32; i++)
+		addrs[i] = addr;
+	row[lane] = word;
+	const void *rows[1] = {row};
+	return mem_store(&x->block->ctx, word_op(&op, a->op.site), &x->worker->sites[a->op.site], addrs, 1u << lane, rows);
+}
+
+static void complete_if_done(struct object *o)
+{
+	if (o->pending || o->tx)
+		return;
+	o->phase ^= 1;
+	o->pending = o->expected;
+}
+
+/* Arrivals and bytes taken off (or, bytes, put on) the object at addr. */
+static int change(struct exec *x, const struct access *a, uint64_t addr, int lane, uint32_t arrivals, int64_t bytes, bool drop,
+		  uint64_t *before)
+{
+	uint64_t word;
+	if (read_word(x, a, addr, lane, &word) < 0)
+		return -1;
+	struct object o = unpack(word);
+	if (arrivals > o.pending)
+		return exec_fault(x, FAULT_BAD_INSTRUCTION, 1u << lane, "%u arrivals at an mbarrier that expects %u more in this phase", arrivals,
+				  o.pending);
+	int64_t tx = o.tx + bytes;
+	if (tx > COUNT_MAX || tx < -COUNT_MAX)
+		return exec_fault(x, FAULT_BAD_INSTRUCTION, 1u << lane, "the byte count of an mbarrier leaves its range: %lld", (long long)tx);
+	o.tx = (int32_t)tx;
+	o.pending -= arrivals;
+	if (drop)
+		o.expected -= arrivals;
+	if (arrivals || bytes < 0)
+		complete_if_done(&o);
+	if (arrivals)
+		mem_release_clock(x->block->memory, x->warp->index, addr);
+	if (before)
+		*before = word;
+	return write_word(x, a, addr, lane, pack(&o));
+}
+
+static uint32_t operand(const struct exec *x, uint32_t row, int lane, uint32_t otherwise)
+{
+	return row == NO_ROW ? otherwise : ((const uint32_t *)(x->regs + row))[lane];
+}
+
+static uint64_t object_address(const struct exec *x, const struct access *a, int lane)
+{
+	return shared_offset(address(x, a->address, a->address_bits, a->offset, lane));
+}
+
+int exec_mbarrier_init(struct exec *x, const struct insn *in, uint32_t mask)
+{
+	const struct access *a = in->detail;
+	for (uint32_t m = mask; m; m &= m - 1) {
+		int lane = __builtin_ctz(m);
+		uint32_t n = operand(x, a->size, lane, 1);
+		if (n == 0 || n > COUNT_MAX)
+			return exec_fault(x, FAULT_BAD_INSTRUCTION, m & -m, "mbarrier.init with %u arrivals", n);
+		if (write_word(x, a, object_address(x, a, lane), lane, pack(&(struct object){.pending = n, .expected = n})) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The object's bytes are ordinary memory again. */
+int exec_mbarrier_inval(struct exec *x, const struct insn *in, uint32_t mask)
+{
+	const struct access *a = in->detail;
+	for (uint32_t m = mask; m; m &= m - 1) {
+		uint64_t word;
+		int lane = __builtin_ctz(m);
+		if (read_word(x, a, object_address(x, a, lane), lane, &word) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int exec_mbarrier_arrive(struct exec *x, const struct insn *in, uint32_t mask)
+{
+	const struct access *a = in->detail;
+	for (uint32_t m = mask; m; m &= m - 1) {
+		int lane = __builtin_ctz(m);
+		uint32_t n = operand(x, a->size, lane, 1);
+		uint64_t before;
+		if (change(x, a, object_address(x, a, lane), lane, a->count ? 1 : n, a->count ? n : 0, a->drop, &before) < 0)
+			return -1;
+		if (in->d != NO_ROW)
+			((uint64_t *)(x->regs + in->d))[lane] = before;
+	}
+	return 0;
+}
+
+/* expect_tx, or (count) complete_tx */
+int exec_mbarrier_expect(struct exec *x, const struct insn *in, uint32_t mask)
+{
+	const struct access *a = in->detail;
+	for (uint32_t m = mask; m; m &= m - 1) {
+		int lane = __builtin_ctz(m);
+		int64_t n = operand(x, a->size, lane, 0);
+		if (change(x, a, object_address(x, a, lane), lane, 0, a->count ? -n : n, false, NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int exec_mbarrier_wait(struct exec *x, const struct insn *in, uint32_t mask)
+{
+	const struct access *a = in->detail;
+	uint32_t *d = (uint32_t *)(x->regs + in->d), done = 0;
+	for (uint32_t m = mask; m; m &= m - 1) {
+		int lane = __builtin_ctz(m);
+		uint64_t addr = object_address(x, a, lane), word;
+		if (read_word(x, a, addr, lane, &word) < 0)
+			return -1;
+		uint32_t phase = a->count ? ((const uint32_t *)(x->regs + a->rows[0]))[lane] & 1
+					  : (uint32_t)(((const uint64_t *)(x->regs + a->rows[0]))[lane] >> 63);
+		if (unpack(word).phase == phase)
+			continue;
+		done |= m & -m;
+		mem_acquire_clock(x->block->memory, x->warp->index, addr);
+	}
+	*d = (*d & ~mask) | done;
+	return 0;
+}
+
+int exec_mbarrier_pending(struct exec *x, const struct insn *in, uint32_t mask)
+{
+	for (uint32_t m = mask; m; m &= m - 1) {
+		int lane = __builtin_ctz(m);
+		((uint32_t *)(x->regs + in->d))[lane] = unpack(((const uint64_t *)(x->regs + in->a))[lane]).pending;
+	}
+	return 0;
+}
+
+/* ---- copies ---- */
+
+/* cp.async.mbarrier.arrive: the arrival comes when the lane's copies so far are done.  They are done now: without a wait
+ * on the object others are not ordered behind them.  Without .noinc the arrival is put on the phase first. */
+int exec_async_arrive(struct exec *x, const struct insn *in, uint32_t mask)
+{
+	const struct access *a = in->detail;
+	mem_async_wait(&x->block->ctx, mask, 0, true);
+	for (uint32_t m = mask; m; m &= m - 1) {
+		int lane = __builtin_ctz(m);
+		uint64_t addr = object_address(x, a, lane);
+		if (!a->count)
+			mem_release_clock(x->block->memory, x->warp->index, addr);
+		else if (change(x, a, addr, lane, 1, 0, false, NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* 16 bytes a lane, up to 512 at once. */
+static int copy_chunk(struct exec *x, const struct access *a, uint64_t to, uint64_t from, uint32_t bytes)
+{
+	uint32_t data[4][32] __attribute__((aligned(64)));
+	uint64_t src[32], dst[32];
+	uint32_t lanes = bytes / 16, mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
+	struct mem_op in = {.space = PTX_SPACE_GLOBAL, .bytes = 4, .n = 4, .flags = MEM_NO_L1, .type = PTX_T_B32, .site = a->op.site}, out = in;
+	for (unsigned i = 0; i < 32; i++) {
+		src[i] = from + 16 * (i < lanes ? i : 0);
+		dst[i] = to + 16 * (i < lanes ? i : 0);
+	}
+	if (a->count)
+		out.space = PTX_SPACE_SHARED;
+	else
+		in.space = PTX_SPACE_SHARED;
+	void *rows[4] = {data[0], data[1], data[2], data[3]};
+	struct mem_site *site = &x->worker->sites[a->op.site];
+	if (mem_load(&x->block->ctx, &in, site, src, mask, rows) < 0)
+		return -1;
+	return mem_store(&x->block->ctx, &out, site, dst, mask, (const void *const *)rows);
+}
+
+/* cp.async.bulk: done when issued; the bytes are reported to the object, and its waiters are ordered behind it. */
+int exec_bulk_copy(struct exec *x, const struct insn *in, uint32_t mask)
+{
+	const struct access *a = in->detail;
+	for (uint32_t m = mask; m; m &= m - 1) {
+		int lane = __builtin_ctz(m);
+		uint64_t dst = address(x, a->address, a->address_bits, a->offset, lane);
+		uint64_t src = address(x, a->source, a->source_bits, a->source_offset, lane);
+		uint32_t size = operand(x, a->size, lane, 0);
+		if (size % 16)
+			return exec_fault(x, FAULT_MISALIGNED, m & -m, "cp.async.bulk of %u bytes: the size must be a multiple of 16", size);
+		if (a->count)
+			dst = shared_offset(dst);
+		else
+			src = shared_offset(src);
+		for (uint32_t at = 0; at < size; at += 512)
+			if (copy_chunk(x, a, dst + at, src + at, size - at < 512 ? size - at : 512) < 0)
+				return -1;
+		if (!a->count)
+			continue;
+		uint64_t object = shared_offset(address(x, a->rows[0], a->rows[1], (int32_t)a->rows[2], lane));
+		mem_release_clock(x->block->memory, x->warp->index, object);
+		if (change(x, a, object, lane, 0, -(int64_t)size, false, NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
