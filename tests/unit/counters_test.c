@@ -6,6 +6,7 @@
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/json.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,12 @@ struct figures {
 	double launches, weight_passes, intermediate_bytes, sectors_per_request, shared_conflicts, dram_bytes, time_us;
 };
 
-static double number(const cJSON *object, const char *name)
+static double number(const struct json *j, const struct cJSON *object, const char *name)
 {
-	const cJSON *n = cJSON_GetObjectItemCaseSensitive(object, name);
-	CHECK_MSG(cJSON_IsNumber(n), "no number \"%s\"", name);
-	return n->valuedouble;
+	double v;
+	struct err e;
+	CHECK_MSG(json_number(j, object, name, -HUGE_VAL, HUGE_VAL, &v, &e) == 0, "%s", e.text);
+	return v;
 }
 
 /* Grade tests/counters/NAME.cu for the problem with a fixed seed; it must be accepted. */
@@ -31,21 +33,23 @@ static struct figures grade(const char *problem, const char *name)
 	CHECK(p);
 	CHECK_MSG(buf_read_fd(&out, fileno(p), name, 16 << 20, &e) == 0, "%s", e.text);
 	int status = pclose(p);
-	cJSON *root = cJSON_ParseWithLength(out.data, out.size);
-	CHECK_MSG(root, "%s: no JSON", name);
-	CHECK_STR(cJSON_GetStringValue(cJSON_GetObjectItem(root, "verdict")), "AC");
+	CLEANUP(json_freep) struct json *j = json_parse(buf_str(&out), out.size, name, &e);
+	CHECK_MSG(j, "%s", e.text);
+	const struct cJSON *root = json_root(j), *book;
+	const char *verdict;
+	CHECK_MSG(json_string(j, root, "verdict", "a verdict", &verdict, &e) == 0, "%s", e.text);
+	CHECK_STR(verdict, "AC");
 	CHECK_EQ(status, 0);
-	const cJSON *book = cJSON_GetObjectItem(root, "book");
+	CHECK_MSG(json_object(j, root, "book", "the book", &book, &e) == 0, "%s", e.text);
 	struct figures f = {
-		.launches = number(book, "launches"),
-		.weight_passes = number(book, "weight_passes"),
-		.intermediate_bytes = number(book, "intermediate_bytes"),
-		.sectors_per_request = number(book, "sectors_per_request"),
-		.shared_conflicts = number(book, "shared_conflicts"),
-		.dram_bytes = number(book, "dram_read_bytes"),
-		.time_us = number(root, "time_us"),
+		.launches = number(j, book, "launches"),
+		.weight_passes = number(j, book, "weight_passes"),
+		.intermediate_bytes = number(j, book, "intermediate_bytes"),
+		.sectors_per_request = number(j, book, "sectors_per_request"),
+		.shared_conflicts = number(j, book, "shared_conflicts"),
+		.dram_bytes = number(j, book, "dram_read_bytes"),
+		.time_us = number(j, root, "time_us"),
 	};
-	cJSON_Delete(root);
 	return f;
 }
 
