@@ -11,7 +11,7 @@ struct number {
 	enum number_kind kind;
 	bool sign;
 	int exponent;
-	uint64_t significand;
+	uint64_t significand;		/* of a NaN: its payload, as that of an f64 */
 };
 
 /* max: the largest finite number's bits; nan 0: the format has none.  A format without infinity rounds past max to NaN
@@ -58,6 +58,7 @@ static struct number take_float(uint64_t bits, enum cvt_type t)
 	struct number x = { .kind = FINITE, .sign = u >> width & 1 };
 	if ((u & low_bits(width)) > f->max) {
 		x.kind = f->infinity && fraction == 0 ? INFINITE : NOT_A_NUMBER;
+		x.significand = fraction << (52 - f->fraction_bits);
 		return x;
 	}
 	x.significand = e ? fraction | 1ull << f->fraction_bits : fraction;
@@ -133,25 +134,37 @@ static uint64_t put_finite(const struct number *x, const struct format *f, uint3
 	return u > f->max ? overflow(f, x->sign, imm) : u;
 }
 
-static uint64_t put_float(const struct number *x, enum cvt_type to, uint32_t imm)
+/* f64 on either side keeps sign and payload, made quiet; else the canonical NaN. */
+static uint64_t put_nan(const struct number *x, enum cvt_type from, enum cvt_type to)
+{
+	const struct format *f = &formats[to];
+	unsigned width = f->exponent_bits + f->fraction_bits;
+	if (!f->nan)
+		return f->max;
+	if ((from != CVT_F64 && to != CVT_F64) || to == CVT_E4M3 || to == CVT_E5M2)
+		return f->nan << f->drop;
+	uint64_t payload = x->significand >> (52 - f->fraction_bits), quiet = 1ull << (f->fraction_bits - 1);
+	return (uint64_t)x->sign << width | low_bits(f->exponent_bits) << f->fraction_bits | quiet | payload;
+}
+
+static uint64_t put_float(const struct number *x, enum cvt_type from, enum cvt_type to, uint32_t imm)
 {
 	const struct format *f = &formats[to];
 	unsigned width = f->exponent_bits + f->fraction_bits;
 	uint64_t u = 0;
 	switch (x->kind) {
 	case NOT_A_NUMBER:
-		return (f->nan ? f->nan : f->max) << f->drop | (to == CVT_TF32 ? low_bits(f->drop) : 0);
+		return put_nan(x, from, to);
 	case ZERO:
 		break;
 	case INFINITE:
 		u = imm & CVT_SATFINITE || !f->infinity ? f->max : low_bits(f->exponent_bits) << f->fraction_bits;
 		break;
-	case FINITE:
-		u = put_finite(x, f, imm);
+	case FINITE:	/* .ftz looks at the number before it is rounded */
+		if (!(imm & CVT_FTZ && to == CVT_F32 && 63 - __builtin_clzll(x->significand) + x->exponent < -126))
+			u = put_finite(x, f, imm);
 		break;
 	}
-	if (imm & CVT_FTZ && to == CVT_F32 && u < 0x00800000)
-		u = 0;
 	return (u | (uint64_t)x->sign << width) << f->drop;
 }
 
@@ -179,16 +192,22 @@ uint64_t cvt_one(uint64_t bits, uint32_t imm)
 		return (bits | high) & low_bits(cvt_bits(to));
 	}
 	struct number x = cvt_is_int(from) ? take_int(bits, from) : take_float(bits, from);
-	if (imm & CVT_FTZ && from == CVT_F32 && (bits & 0x7fffffff) < 0x00800000)
-		x.kind = ZERO;
+	if (imm & CVT_FTZ && from == CVT_F32) {
+		if ((bits & 0x7fffffff) < 0x00800000)
+			x.kind = ZERO;
+		if (x.kind == NOT_A_NUMBER)
+			x = take_float(0x7fffffff, CVT_F32);
+	}
 	if (cvt_is_int(to)) {
 		round_integral(&x, cvt_rounding(imm));
 		return put_int(&x, from, to);
 	}
+	if (from == CVT_BF16 && to == CVT_F32 && x.kind == NOT_A_NUMBER && !(imm & (CVT_FTZ | CVT_SAT | CVT_RELU)))
+		return bits << 16;
 	if (imm & CVT_INTEGRAL)
 		round_integral(&x, cvt_rounding(imm));
 	limit(&x, imm);
-	return put_float(&x, to, imm);
+	return put_float(&x, from, to, imm);
 }
 
 static float float_of(uint64_t u)

@@ -3,7 +3,7 @@
  * A body is a loop of 32 steps without calls or branches, which gcc turns into vectors.  A row may be written while it
  * is read, lane by lane, so the loops carry `ivdep`; rows are told apart from other memory by may_alias types.
  * Every operation used is exact or correctly rounded by IEEE 754, so all builds give the same bits; what would differ
- * (payloads of NaN) is made canonical.
+ * (payloads of NaN) is set as the GPU does it.
  */
 #ifndef PTX_ALU_LANE_H
 #define PTX_ALU_LANE_H
@@ -119,11 +119,17 @@ INLINE double f64_of(uint64_t x) { double f; memcpy(&f, &x, 8); return f; }
 INLINE uint64_t bits64_of(double f) { uint64_t x; memcpy(&x, &f, 8); return x; }
 
 #define NAN32 0x7fffffffu
-#define NAN64 0xfff8000000000000ull
+#define NAN64 0xfff8000000000000ull		/* what an operation on numbers gives */
 
 /* The canonical NaN for any NaN. */
 INLINE float canon(float x) { return x != x ? f32_of(NAN32) : x; }
-INLINE double canon64(double x) { return x != x ? f64_of(NAN64) : x; }
+/* f64 keeps what it was given: the first operand that is a NaN, made quiet. */
+INLINE double quiet(double x) { return f64_of(bits64_of(x) | 0x0008000000000000); }
+INLINE double canon64(double r, double x, double y, double z)
+{
+	double n = x != x ? quiet(x) : y != y ? quiet(y) : z != z ? quiet(z) : f64_of(NAN64);
+	return r != r ? n : r;
+}
 
 /* Subnormals to a zero of the same sign. */
 INLINE float flush(float x)

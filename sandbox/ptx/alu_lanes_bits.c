@@ -167,7 +167,7 @@ HANDLER(prmt_mode)
 	STORE(u32, permute(a[i], b[i], m[c[i] & 3]));
 }
 
-/* ---- bit fields: position and length modulo 256 ---- */
+/* ---- bit fields: position and length modulo 256 for 32 bits; clamped for 64 ---- */
 
 INLINE uint32_t ones(uint32_t n) { return n > 31 ? 0xffffffff : (1u << (n & 31)) - 1; }
 INLINE uint64_t ones64(uint64_t n) { return n > 63 ? ~0ull : (1ull << (n & 63)) - 1; }
@@ -186,8 +186,8 @@ INLINE uint64_t bfe_s64(uint64_t a, uint64_t pos, uint64_t len)
 }
 LANES32(bfe_u32, shr(a[i], b[i] & 0xff) & ones(c[i] & 0xff))
 LANES32(bfe_s32, bfe_s(a[i], b[i] & 0xff, c[i] & 0xff))
-LANES(bfe_u64, u64, u64, u32, u32, shr64(a[i], b[i] & 0xff) & ones64(c[i] & 0xff))
-LANES(bfe_s64, u64, u64, u32, u32, bfe_s64(a[i], b[i] & 0xff, c[i] & 0xff))
+LANES(bfe_u64, u64, u64, u32, u32, shr64(a[i], b[i]) & ones64(c[i]))
+LANES(bfe_s64, u64, u64, u32, u32, bfe_s64(a[i], b[i], c[i]))
 
 /* Rows: d, a (the field), b (what it goes into), position, length. */
 HANDLER(bfi_b32)
@@ -208,7 +208,7 @@ HANDLER(bfi_b64)
 	u64 *d = ROW(u64, r[0]);
 	const u64 *a = ROW(u64, r[1]), *b = ROW(u64, r[2]);
 	const u32 *c = ROW(u32, r[3]), *e = ROW(u32, r[4]);
-	STORE(u64, insert64(a[i], b[i], c[i] & 0xff, e[i] & 0xff));
+	STORE(u64, insert64(a[i], b[i], c[i], e[i]));
 }
 
 /* ---- counting and finding ---- */

@@ -198,14 +198,16 @@ HANDLER(cvt_u32_f64) { SETUP(u32, f64); (void)flush_below; BY_MODE(LOOP_U32_F64)
 #define LOOP_ROUND(mode) STORE(f32, canon(integral(flush_if(a[i], flush_below), mode)))
 HANDLER(cvt_round_f32) { SETUP(f32, f32); BY_MODE(LOOP_ROUND); }
 LANES(cvt_sat_f32, f32, f32, f32, f32, saturate(flush_if(a[i], imm & CVT_FTZ ? 0x00800000 : 0)))
-LANES(cvt_f64_f32, f64, f32, f32, f32, canon64((double)flush_if(a[i], imm & CVT_FTZ ? 0x00800000 : 0)))
+/* Both ways the host keeps the payload of a NaN and makes it quiet, as the GPU. */
+LANES(cvt_f64_f32, f64, f32, f32, f32, (double)a[i])
+LANES(cvt_ftz_f64_f32, f64, f32, f32, f32, (double)canon(flush(a[i])))
 HANDLER(cvt_f32_f64)
 {
 	f32 *d = ROW(f32, in->d);
 	const f64 *a = ROW(f64, in->a);
-	const uint32_t mode = cvt_rounding(in->imm), limit = in->imm & CVT_FTZ ? 0x00800000 : 0;
-	uint32_t old = round_begin(mode);
-	STORE(f32, flush_if(canon((float)a[i]), limit));
+	const double least = in->imm & CVT_FTZ ? 0x1p-126 : 0;	/* .ftz looks at the number before it is rounded */
+	uint32_t old = round_begin(cvt_rounding(in->imm));
+	STORE(f32, (float)(__builtin_fabs(a[i]) < least ? __builtin_copysign(0.0, a[i]) : a[i]));
 	round_end(old);
 }
 
@@ -254,13 +256,13 @@ HANDLER(cvt_f16x2_f32)
 	halves(w, ROW(f32, in->b));
 	STORE(u32, v[i] << 16 | w[i]);
 }
-LANES(cvt_f32_bf16, f32, u32, u32, u32, canon(bf16_to_f32(a[i])))
+LANES32(cvt_f32_bf16, a[i] << 16)
 LANES(cvt_bf16_f32, u32, f32, f32, f32, bf16_of_f32(a[i]))
 LANES(cvt_bf16x2_f32, u32, f32, f32, f32, bf16_of_f32(a[i]) << 16 | bf16_of_f32(b[i]))
 
 /* Nearest, ties away from zero: half a unit added to the magnitude. */
-LANES32(cvt_rna_tf32, (a[i] & 0x7fffffff) > 0x7f800000 ? NAN32 : (a[i] + 0x1000) & 0xffffe000)
-LANES32(cvt_rn_tf32, (a[i] & 0x7fffffff) > 0x7f800000 ? NAN32 : (a[i] + 0xfff + (a[i] >> 13 & 1)) & 0xffffe000)
+LANES32(cvt_rna_tf32, ((a[i] & 0x7fffffff) > 0x7f800000 ? a[i] : a[i] + 0x1000) & 0xffffe000)
+LANES32(cvt_rn_tf32, (a[i] & 0x7fffffff) > 0x7f800000 ? NAN32 & 0xffffe000 : (a[i] + 0xfff + (a[i] >> 13 & 1)) & 0xffffe000)
 
 /* ---- 8-bit floats ---- */
 

@@ -40,13 +40,13 @@ LANESF(div_f32, canon(a[i] / b[i]))
 LANESF(rcp_f32, canon(1.0f / a[i]))
 LANESF(sqrt_f32, canon(__builtin_sqrtf(a[i])))
 
-LANESD(add_f64, canon64(a[i] + b[i]))
-LANESD(sub_f64, canon64(a[i] - b[i]))
-LANESD(mul_f64, canon64(a[i] * b[i]))
-LANESD(fma_f64, canon64(__builtin_fma(a[i], b[i], c[i])))
-LANESD(div_f64, canon64(a[i] / b[i]))
-LANESD(rcp_f64, canon64(1.0 / a[i]))
-LANESD(sqrt_f64, canon64(__builtin_sqrt(a[i])))
+LANESD(add_f64, canon64(a[i] + b[i], a[i], b[i], 0))
+LANESD(sub_f64, canon64(a[i] - b[i], a[i], b[i], 0))
+LANESD(mul_f64, canon64(a[i] * b[i], b[i], a[i], 0))
+LANESD(fma_f64, canon64(__builtin_fma(a[i], b[i], c[i]), c[i], b[i], a[i]))
+LANESD(div_f64, canon64(a[i] / b[i], a[i], b[i], 0))
+LANESD(rcp_f64, canon64(1.0 / a[i], a[i], 0, 0))
+LANESD(sqrt_f64, canon64(__builtin_sqrt(a[i]), a[i], 0, 0))
 
 /* ---- any rounding, .ftz and .sat ----
  * x, y, z are the operands after .ftz. */
@@ -84,23 +84,23 @@ ANY_F32(div_f32_any, X / Y, X / Y)
 ANY_F32(rcp_f32_any, 1.0f / X, 1.0f / X)
 ANY_F32(sqrt_f32_any, __builtin_sqrtf(X), __builtin_sqrtf(X))
 
-#define DIRECTED_F64(name, expr)					\
+#define DIRECTED_F64(name, expr, x, y, z)				\
 HANDLER(name)								\
 {									\
 	f64 *d = ROW(f64, in->d);					\
 	const f64 *a = ROW(f64, in->a), *b = ROW(f64, in->b), *c = ROW(f64, in->c); \
 	uint32_t old = round_begin(in->imm >> IMM_ROUND_SHIFT & 3);	\
 	(void)b; (void)c;						\
-	STORE(f64, canon64(expr));					\
+	STORE(f64, canon64(expr, x, y, z));				\
 	round_end(old);							\
 }
-DIRECTED_F64(add_f64_any, a[i] + b[i])
-DIRECTED_F64(sub_f64_any, a[i] - b[i])
-DIRECTED_F64(mul_f64_any, a[i] * b[i])
-DIRECTED_F64(fma_f64_any, __builtin_fma(a[i], b[i], c[i]))
-DIRECTED_F64(div_f64_any, a[i] / b[i])
-DIRECTED_F64(rcp_f64_any, 1.0 / a[i])
-DIRECTED_F64(sqrt_f64_any, __builtin_sqrt(a[i]))
+DIRECTED_F64(add_f64_any, a[i] + b[i], a[i], b[i], 0)
+DIRECTED_F64(sub_f64_any, a[i] - b[i], a[i], b[i], 0)
+DIRECTED_F64(mul_f64_any, a[i] * b[i], b[i], a[i], 0)
+DIRECTED_F64(fma_f64_any, __builtin_fma(a[i], b[i], c[i]), c[i], b[i], a[i])
+DIRECTED_F64(div_f64_any, a[i] / b[i], a[i], b[i], 0)
+DIRECTED_F64(rcp_f64_any, 1.0 / a[i], a[i], 0, 0)
+DIRECTED_F64(sqrt_f64_any, __builtin_sqrt(a[i]), a[i], 0, 0)
 
 /* ---- min, max: the operand that is a number; -0 < +0 ---- */
 
@@ -117,12 +117,14 @@ INLINE float max_number(float x, float y)
 INLINE double min_number64(double x, double y)
 {
 	double r = order64(bits64_of(x)) < order64(bits64_of(y)) ? x : y;
-	return canon64(x != x ? y : y != y ? x : r);
+	r = x != x ? y : y != y ? x : r;
+	return r != r ? f64_of(NAN64) : r;
 }
 INLINE double max_number64(double x, double y)
 {
 	double r = order64(bits64_of(x)) > order64(bits64_of(y)) ? x : y;
-	return canon64(x != x ? y : y != y ? x : r);
+	r = x != x ? y : y != y ? x : r;
+	return r != r ? f64_of(NAN64) : r;
 }
 LANESF(min_f32, min_number(a[i], b[i]))
 LANESF(max_f32, max_number(a[i], b[i]))
@@ -155,9 +157,10 @@ HANDLER(minmax_f32_any)
 
 /* ---- abs, neg ---- */
 
-LANES32(abs_f32, a[i] & 0x7fffffff)
-LANES32(neg_f32, a[i] ^ 0x80000000)
-LANES32(abs_ftz_f32, bits_of(flush(f32_of(a[i]))) & 0x7fffffff)
-LANES32(neg_ftz_f32, bits_of(flush(f32_of(a[i]))) ^ 0x80000000)
-LANES64(abs_f64, a[i] & 0x7fffffffffffffff)
-LANES64(neg_f64, a[i] ^ 0x8000000000000000)
+#define IS_NAN(u) (((u) & 0x7fffffff) > 0x7f800000)
+LANES32(abs_f32, IS_NAN(a[i]) ? NAN32 : a[i] & 0x7fffffff)
+LANES32(neg_f32, IS_NAN(a[i]) ? NAN32 : a[i] ^ 0x80000000)
+LANES32(abs_ftz_f32, IS_NAN(a[i]) ? NAN32 : bits_of(flush(f32_of(a[i]))) & 0x7fffffff)
+LANES32(neg_ftz_f32, IS_NAN(a[i]) ? NAN32 : bits_of(flush(f32_of(a[i]))) ^ 0x80000000)
+LANESD(abs_f64, canon64(f64_of(bits64_of(a[i]) & 0x7fffffffffffffff), a[i], 0, 0))
+LANESD(neg_f64, canon64(f64_of(bits64_of(a[i]) ^ 0x8000000000000000), a[i], 0, 0))

@@ -206,32 +206,29 @@ PICK(minmax_f16x2, INFINITY_F16, 2)
 PICK(minmax_bf16, INFINITY_BF16, 1)
 PICK(minmax_bf16x2, INFINITY_BF16, 2)
 
-/* ---- abs, neg: the sign bits in imm ---- */
+/* ---- abs, neg ---- */
 
-HANDLER(abs_16)
+INLINE uint32_t sign16(uint32_t h, uint32_t infinity, uint32_t limit, uint32_t keep, uint32_t flip)
 {
-	u32 *d = ROW(u32, in->d);
-	const u32 *a = ROW(u32, in->a);
-	if (in->imm & IMM_FTZ)
-		STORE(u32, flush_pair(a[i]) & 0x7fff7fff);
-	else
-		STORE(u32, a[i] & 0x7fff7fff);
+	return (h & 0x7fff) > infinity ? 0x7fff : (flush16(h, limit) & keep) ^ flip;
 }
-HANDLER(neg_16)
-{
-	u32 *d = ROW(u32, in->d);
-	const u32 *a = ROW(u32, in->a);
-	if (in->imm & IMM_FTZ)
-		STORE(u32, (flush_pair(a[i]) ^ 0x8000) & 0xffff);
-	else
-		STORE(u32, (a[i] ^ 0x8000) & 0xffff);
+#define SIGN(name, infinity, keep, flip, pairs)				\
+HANDLER(name)								\
+{									\
+	u32 *d = ROW(u32, in->d);					\
+	const u32 *a = ROW(u32, in->a);					\
+	const uint32_t limit = in->imm & IMM_FTZ ? 0x0400 : 0;		\
+	if ((pairs) > 1)						\
+		STORE(u32, sign16(a[i] & 0xffff, infinity, limit, keep, flip) \
+			   | sign16(a[i] >> 16, infinity, limit, keep, flip) << 16); \
+	else								\
+		STORE(u32, sign16(a[i] & 0xffff, infinity, limit, keep, flip)); \
 }
-HANDLER(neg_16x2)
-{
-	u32 *d = ROW(u32, in->d);
-	const u32 *a = ROW(u32, in->a);
-	if (in->imm & IMM_FTZ)
-		STORE(u32, flush_pair(a[i]) ^ 0x80008000);
-	else
-		STORE(u32, a[i] ^ 0x80008000);
-}
+SIGN(abs_f16, INFINITY_F16, 0x7fff, 0, 1)
+SIGN(abs_f16x2, INFINITY_F16, 0x7fff, 0, 2)
+SIGN(neg_f16, INFINITY_F16, 0xffff, 0x8000, 1)
+SIGN(neg_f16x2, INFINITY_F16, 0xffff, 0x8000, 2)
+SIGN(abs_bf16, INFINITY_BF16, 0x7fff, 0, 1)
+SIGN(abs_bf16x2, INFINITY_BF16, 0x7fff, 0, 2)
+SIGN(neg_bf16, INFINITY_BF16, 0xffff, 0x8000, 1)
+SIGN(neg_bf16x2, INFINITY_BF16, 0xffff, 0x8000, 2)

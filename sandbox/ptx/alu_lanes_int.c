@@ -76,26 +76,20 @@ LANES32(mad24_hi_s32, hi24s(a[i], b[i]) + c[i])
 LANES32(mad24_hi_sat_s32, add_sat(hi24s(a[i], b[i]), c[i]))
 
 /* ---- carries ----
- * CC.CF is a predicate row; after a subtraction it is the borrow.  x + y + carry, both steps may carry. */
+ * CC.CF is a predicate row.  As in hardware a subtraction adds the complement: CF is set if there was no borrow.
+ * x + y + carry, both steps may carry. */
 
 #define CARRY(name, T, X, Y, SUB)					\
 HANDLER(name)								\
 {									\
 	T *d = ROW(T, in->d);						\
 	const T *a = ROW(T, in->a), *b = ROW(T, in->b), *c = ROW(T, in->c); \
-	uint32_t carry = in->imm & IMM_CARRY_IN ? PRED(in->cc) : 0, out = 0; \
+	uint32_t carry = in->imm & IMM_CARRY_IN ? PRED(in->cc) : SUB ? ~0u : 0, out = 0; \
 	(void)c;							\
 	for (int i = 0; i < 32; i++) {					\
-		T x = X, y = Y, k = carry >> i & 1, r, s;		\
-		bool over;						\
-		if (SUB) {						\
-			r = x - y, s = r - k;				\
-			over = x < y || r < k;				\
-		} else {						\
-			r = x + y, s = r + k;				\
-			over = r < x || s < k;				\
-		}							\
-		out |= (uint32_t)over << i;				\
+		T x = X, y = SUB ? ~(Y) : (Y), k = carry >> i & 1;	\
+		T r = x + y, s = r + k;					\
+		out |= (uint32_t)(r < x || s < k) << i;			\
 		d[i] = mask >> i & 1 ? s : d[i];			\
 	}								\
 	if (in->imm & IMM_CARRY_OUT)					\
@@ -113,28 +107,27 @@ CARRY(madc_hi_u64, u64, hi_u64(a[i], b[i]), c[i], 0)
 CARRY(madc_hi_s64, u64, hi_s64(a[i], b[i]), c[i], 0)
 
 /* ---- division ----
- * By zero: all ones for a quotient, the dividend for a remainder; the host must not trap, nor on the smallest
- * integer divided by -1, which wraps. */
+ * By zero all ones; the host must not trap, nor on the smallest integer divided by -1, which wraps. */
 
 INLINE uint32_t div_u(uint32_t a, uint32_t b) { return b ? a / b : 0xffffffff; }
-INLINE uint32_t rem_u(uint32_t a, uint32_t b) { return b ? a % b : a; }
+INLINE uint32_t rem_u(uint32_t a, uint32_t b) { return b ? a % b : 0xffffffff; }
 INLINE uint32_t div_s(int32_t a, int32_t b)
 {
 	return b == 0 ? 0xffffffff : b == -1 ? 0 - (uint32_t)a : (uint32_t)(a / b);
 }
 INLINE uint32_t rem_s(int32_t a, int32_t b)
 {
-	return b == 0 ? (uint32_t)a : b == -1 ? 0 : (uint32_t)(a % b);
+	return b == 0 ? 0xffffffff : b == -1 ? 0 : (uint32_t)(a % b);
 }
 INLINE uint64_t div_ul(uint64_t a, uint64_t b) { return b == 0 ? ~0ull : (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b; }
-INLINE uint64_t rem_ul(uint64_t a, uint64_t b) { return b == 0 ? a : (a | b) >> 32 ? a % b : (uint32_t)a % (uint32_t)b; }
+INLINE uint64_t rem_ul(uint64_t a, uint64_t b) { return b == 0 ? ~0ull : (a | b) >> 32 ? a % b : (uint32_t)a % (uint32_t)b; }
 INLINE uint64_t div_sl(int64_t a, int64_t b)
 {
 	return b == 0 ? ~0ull : b == -1 ? 0 - (uint64_t)a : (uint64_t)(a / b);
 }
 INLINE uint64_t rem_sl(int64_t a, int64_t b)
 {
-	return b == 0 ? (uint64_t)a : b == -1 ? 0 : (uint64_t)(a % b);
+	return b == 0 ? ~0ull : b == -1 ? 0 : (uint64_t)(a % b);
 }
 
 /* Quotients of 32-bit integers are exact in double: the nearest double of a/b reaches the next integer only if a/b
@@ -160,8 +153,8 @@ INLINE uint32_t quick_div_s(int32_t a, int32_t b)
 LANES32(div_u32, quick_div_u(a[i], b[i]))
 LANES32(div_s32, quick_div_s(S(a[i]), S(b[i])))
 #ifdef __AVX2__
-LANES32(rem_u32, b[i] ? a[i] - quick_div_u(a[i], b[i]) * b[i] : a[i])
-LANES32(rem_s32, b[i] ? a[i] - quick_div_s(S(a[i]), S(b[i])) * b[i] : a[i])
+LANES32(rem_u32, b[i] ? a[i] - quick_div_u(a[i], b[i]) * b[i] : 0xffffffff)
+LANES32(rem_s32, b[i] ? a[i] - quick_div_s(S(a[i]), S(b[i])) * b[i] : 0xffffffff)
 #else
 LANES32(rem_u32, rem_u(a[i], b[i]))
 LANES32(rem_s32, rem_s(S(a[i]), S(b[i])))
@@ -171,7 +164,7 @@ LANES64(rem_u64, rem_ul(a[i], b[i]))
 LANES64(div_s64, div_sl(SL(a[i]), SL(b[i])))
 LANES64(rem_s64, rem_sl(SL(a[i]), SL(b[i])))
 LANES32(div_u16, div_u(a[i], b[i]) & 0xffff)
-LANES32(rem_u16, rem_u(a[i], b[i]))
+LANES32(rem_u16, rem_u(a[i], b[i]) & 0xffff)
 LANES32(div_s16, div_s(H(a[i]), H(b[i])) & 0xffff)
 LANES32(rem_s16, rem_s(H(a[i]), H(b[i])) & 0xffff)
 

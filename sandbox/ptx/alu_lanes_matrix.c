@@ -224,7 +224,7 @@ HANDLER(mma_f64)
 		double sum = ROW(f64, r[4 + (column & 1)])[4 * row + column / 2];
 		for (int k = 0; k < 4; k++)
 			sum = __builtin_fma(a[4 * row + k], b[4 * column + k], sum);
-		v[i] = canon64(sum);
+		v[i] = canon64(sum, 0, 0, 0);
 	}
 	for (int i = 0; i < 64; i++)
 		ROW(f64, r[i & 1])[i / 2] = v[i];

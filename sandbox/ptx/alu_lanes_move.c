@@ -203,7 +203,7 @@ INLINE uint64_t in_class(uint64_t mag, uint64_t least_normal, uint64_t infinity,
 	case CLASS_INFINITE: return mag == infinity;
 	case CLASS_NUMBER: return mag <= infinity;
 	case CLASS_NAN: return mag > infinity;
-	case CLASS_NORMAL: return mag >= least_normal && mag < infinity;
+	case CLASS_NORMAL: return (mag >= least_normal && mag < infinity) || mag == 0;	/* as hardware has it */
 	default: return mag < least_normal && mag != 0;
 	}
 }

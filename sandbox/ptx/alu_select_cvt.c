@@ -96,7 +96,7 @@ static int float_to_float(uint32_t imm)
 	if (from == CVT_F32 && to == CVT_F32 && (flags & ~CVT_FTZ) == CVT_SAT)
 		return ALU_cvt_sat_f32;
 	if (from == CVT_F32 && to == CVT_F64 && !(flags & ~CVT_FTZ))
-		return ALU_cvt_f64_f32;
+		return flags ? ALU_cvt_ftz_f64_f32 : ALU_cvt_f64_f32;
 	if (from == CVT_F64 && to == CVT_F32 && !(flags & ~CVT_FTZ))
 		return ALU_cvt_f32_f64;
 	if (from == CVT_F16 && to == CVT_F32 && !(flags & ~CVT_FTZ))	/* no f16 is subnormal in f32 */
@@ -109,7 +109,7 @@ static int float_to_float(uint32_t imm)
 		return ALU_cvt_f16_f32;
 	if (from == CVT_F32 && to == CVT_BF16)
 		return ALU_cvt_bf16_f32;
-	return from == CVT_BF16 && to == CVT_F32 ? ALU_cvt_f32_bf16 : NO_FN;
+	return from == CVT_BF16 && to == CVT_F32 ? ALU_cvt_f32_bf16 : NO_FN;	/* raw: .ftz would flush */
 }
 
 /* ---- one value ---- */

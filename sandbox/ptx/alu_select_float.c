@@ -189,6 +189,9 @@ int choose_minmax(struct form *s)
 
 int choose_abs(struct form *s)
 {
+	static const uint8_t halves[] = { T(F16), T(F16X2), T(BF16), T(BF16X2) };
+	static const int abs_ids[] = { ALU_abs_f16, ALU_abs_f16x2, ALU_abs_bf16, ALU_abs_bf16x2 };
+	static const int neg_ids[] = { ALU_neg_f16, ALU_neg_f16x2, ALU_neg_bf16, ALU_neg_bf16x2 };
 	bool neg = s->in->op == PTX_NEG;
 	if (!is_float(s))
 		return choose_abs_int(s);
@@ -209,9 +212,9 @@ int choose_abs(struct form *s)
 	default:
 		break;
 	}
+	int t = form_type(s, 4, halves);
 	s->pipe = PIPE_FP16;
-	bool pair = form_t(s, 0) == T(F16X2) || form_t(s, 0) == T(BF16X2);
-	return form_same(s, neg ? pair ? ALU_neg_16x2 : ALU_neg_16 : ALU_abs_16, form_t(s, 0), 2);
+	return form_same(s, neg ? neg_ids[t] : abs_ids[t], form_t(s, 0), 2);
 }
 
 int choose_testp(struct form *s)
