@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* ---- the process ---- */
 
@@ -24,7 +23,7 @@ static int start(struct session *s, struct err *e)
 {
 	static const char *const argv[] = {"judge", "__device", NULL};
 	int pair[2];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (wire_pair(pair) < 0)
 		return err_errno(e, "cannot make a socket pair");
 	CLEANUP_FD int ours = pair[0];
 	CLEANUP_FD int theirs = pair[1];

@@ -85,6 +85,8 @@ struct session_run {
 	bool has_prepare;		/* the submission defines prepare() */
 	struct fault fault;		/* the device's first fault, kind NONE if none */
 	char cuda_error[64];		/* last CUDA error a guest's call got, "cudaErrorInvalidValue", or "" */
+	char cuda_detail[200];		/* why, if the guest runtime could tell: "kernel: block of 2000 threads, ..."; printable,
+					 * but the guest's word */
 	bool protocol_error;		/* the guest sent what the protocol does not allow */
 	char protocol_text[200];
 	struct jail_result guest;	/* how the guest ended; its output */

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 
 enum { GRACE_MS = 200 };
@@ -54,6 +53,10 @@ static void terminate_strings(struct control_report *c)
 	c->fault.file[sizeof c->fault.file - 1] = 0;
 	c->fault.detail[sizeof c->fault.detail - 1] = 0;
 	c->protocol_text[sizeof c->protocol_text - 1] = 0;
+	c->cuda_detail[sizeof c->cuda_detail - 1] = 0;
+	for (char *p = c->cuda_detail; *p; p++)		/* it came from the guest */
+		if (*p < ' ' || *p > '~')
+			*p = '?';
 }
 
 /* The text of occupancy.limit is one of a few: the model's own static strings, by value. */
@@ -135,6 +138,7 @@ static int take_report(struct session *s, struct session_run *r, struct err *e)
 	r->protocol_error = c.protocol_error != 0;
 	snprintf(r->protocol_text, sizeof r->protocol_text, "%s", c.protocol_text);
 	snprintf(r->cuda_error, sizeof r->cuda_error, "%s", cuda_error_name(c.cuda_error));
+	snprintf(r->cuda_detail, sizeof r->cuda_detail, "%s", c.cuda_detail);
 	r->host_copies = c.host_copies;
 	r->host_copy_bytes = c.host_copy_bytes;
 	r->allocations = c.allocations;
@@ -185,7 +189,7 @@ int session_run(struct session *s, struct session_run *r, struct err *e)
 	int pair[2];
 	if (s->dead)
 		return err_system(e, "the device process is dead");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (wire_pair(pair) < 0)
 		return err_errno(e, "cannot make a socket pair");
 	CLEANUP_FD int guest = pair[0];
 	CLEANUP_FD int device = pair[1];

@@ -23,6 +23,7 @@ enum {
 	WIRE_PARAMS = 32764,		/* kernel parameters: the limit of sm_70 and later */
 	WIRE_NAME = DEVICE_NAME - 1,
 	WIRE_ARGUMENTS = 24,
+	WIRE_TEXT = 199,
 	WIRE_PACKET = WIRE_PIECE + 256
 };
 
@@ -79,7 +80,7 @@ struct wire_fill { uint32_t kind, unit, value, pad; uint64_t addr, pitch, width 
 struct wire_launch { uint32_t kind, kernel, grid[3], block[3], shared, cooperative; /* params[] */ };
 struct wire_plain { uint32_t kind, pad; };
 struct wire_occupancy { uint32_t kind, kernel, threads, shared; };
-struct wire_note { uint32_t kind; int32_t error; };
+struct wire_note { uint32_t kind; int32_t error; /* char text[] */ };
 struct wire_phase { uint32_t kind, phase /* WIRE_PREPARE or WIRE_SOLVE */, has_prepare, pad; };
 struct wire_argument {
 	uint32_t real, pad;		/* real: f is the value, in the low 4 bytes if it is a float; else i */
@@ -113,7 +114,7 @@ enum { CONTROL_LAUNCHES_MAX = 1 << 16, CONTROL_LINES_MAX = 1 << 14, CONTROL_TEXT
 struct control_report {
 	uint32_t done, has_prepare, protocol_error, cuda_error;
 	struct fault fault;
-	char protocol_text[200];
+	char protocol_text[200], cuda_detail[WIRE_TEXT + 1];
 	uint64_t host_copies, host_copy_bytes, allocations, allocated_bytes, syncs;
 	uint32_t n_launches, n_lines, n_traffic, text_size;
 };
@@ -129,6 +130,8 @@ struct control_launch {
 
 /* ---- both ends, outside the guest ---- */
 
+/* A connected pair, closed on exec, with room for a few packets on their way.  0, or -1 with errno. */
+int wire_pair(int pair[2]);
 /* Send one packet, in up to two parts, and a descriptor unless pass is -1.  0, or -1 with errno. */
 int wire_send(int fd, const void *head, size_t head_size, const void *tail, size_t tail_size, int pass);
 /* Receive one packet.  1; 0: the other end is gone; -1: errno (EMSGSIZE: larger than room).  *passed (may be NULL): a

@@ -66,8 +66,10 @@ static void first_fault(struct run *r, const struct fault *f)
 static void answer_with(struct run *r, uint32_t kind, int error, uint64_t a, uint64_t b, const void *data, size_t size)
 {
 	struct wire_reply reply = {kind, error, a, b};
-	if (error)
+	if (error) {
 		r->report.cuda_error = (uint32_t)error;
+		r->report.cuda_detail[0] = 0;
+	}
 	if (wire_send(r->fd, &reply, sizeof reply, data, size, -1) < 0)
 		r->state = WIRE_OVER;
 }
@@ -457,6 +459,13 @@ void guest_print(struct run *r, const char *text, size_t size)
 	buf_add(&r->text, text, size < room ? size : room);
 }
 
+static void do_note(struct run *r, const struct wire_note *m, size_t size)
+{
+	r->report.cuda_error = (uint32_t)m->error;
+	memcpy(r->report.cuda_detail, m + 1, size);
+	r->report.cuda_detail[size] = 0;
+}
+
 /* ---- phases ---- */
 
 static void lay_arguments(const struct server *s, const struct control_argument *in, unsigned n, struct wire_argument *out)
@@ -554,7 +563,7 @@ static void handle(struct run *r, const void *packet, size_t size)
 	}
 	case WIRE_OCCUPANCY: do_occupancy(r, packet); break;
 	case WIRE_RESET: do_reset(r); break;
-	case WIRE_NOTE: r->report.cuda_error = (uint32_t)((const struct wire_note *)packet)->error; break;
+	case WIRE_NOTE: do_note(r, packet, extra); break;
 	case WIRE_PHASE: do_phase(r, packet); break;
 	case WIRE_DONE: do_done(r); break;
 	default: BUG("message %u passed the check", kind);

@@ -153,13 +153,14 @@ static int do_fetch(struct server *s, const struct control_id *m, struct err *e)
 	const struct tensor *t = find_tensor(s, m->id, e);
 	if (!t)
 		return -1;
-	CLEANUP_FREE char *data = malloc(t->size + 1);
-	if (!data)
-		BUG("out of memory");
-	if (t->size && s->ops->download(s->device, t->addr, data, t->size, &f) < 0)
-		return fault_err(&f, t->name, e);
-	reply(s, CONTROL_FETCH, t->size, 0, NULL, 0);
-	stream(s, data, t->size);
+	uint64_t size = t->size;	/* the packet is reused for data */
+	reply(s, CONTROL_FETCH, size, 0, NULL, 0);
+	for (uint64_t at = 0; at < size; at += WIRE_PIECE) {
+		size_t n = size - at < WIRE_PIECE ? size - at : WIRE_PIECE;
+		if (s->ops->download(s->device, t->addr + at, s->packet, n, &f) < 0)
+			BUG("tensor %s cannot be read", t->name);
+		stream(s, s->packet, n);
+	}
 	return 0;
 }
 

@@ -11,9 +11,10 @@ static const struct device_properties *properties(void)
 	return &guest.device.properties;
 }
 
+/* What a device is can be asked even after a fault. */
 static cudaError_t check_device(int device)
 {
-	cudaError_t e = guest_ready();
+	cudaError_t e = guest_connect();
 	if (e)
 		return e;
 	return device == 0 ? cudaSuccess : guest_local(cudaErrorInvalidDevice);
@@ -21,7 +22,7 @@ static cudaError_t check_device(int device)
 
 cudaError_t cudaGetDeviceCount(int *n)
 {
-	cudaError_t e = guest_ready();
+	cudaError_t e = guest_connect();
 	if (n)
 		*n = guest.open;
 	return e;
@@ -40,7 +41,7 @@ cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
 
 cudaError_t cudaGetDevice(int *device)
 {
-	cudaError_t e = guest_ready();
+	cudaError_t e = guest_connect();
 	if (!e)
 		*device = 0;
 	return e;
@@ -108,7 +109,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 /* ---- limits and preferences ---- */
 
 static size_t limits[] = {
-	[cudaLimitStackSize] = 1024, [cudaLimitPrintfFifoSize] = 1 << 20, [cudaLimitMallocHeapSize] = 8 << 20,
+	[cudaLimitStackSize] = 1024, [cudaLimitPrintfFifoSize] = 8650752, [cudaLimitMallocHeapSize] = 8 << 20,
 	[cudaLimitDevRuntimeSyncDepth] = 2, [cudaLimitDevRuntimePendingLaunchCount] = 2048,
 	[cudaLimitMaxL2FetchGranularity] = 64, [cudaLimitPersistingL2CacheSize] = 0,
 };
@@ -119,7 +120,7 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit which, size_t value)
 	if (e)
 		return e;
 	if ((size_t)which >= sizeof limits / sizeof *limits)
-		return guest_local(cudaErrorUnsupportedLimit);
+		return guest_local(cudaErrorInvalidValue);
 	limits[which] = value;
 	return cudaSuccess;
 }
@@ -130,7 +131,7 @@ cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit which)
 	if (e)
 		return e;
 	if ((size_t)which >= sizeof limits / sizeof *limits)
-		return guest_local(cudaErrorUnsupportedLimit);
+		return guest_local(cudaErrorInvalidValue);
 	*value = limits[which];
 	return cudaSuccess;
 }

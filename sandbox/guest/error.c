@@ -38,6 +38,6 @@ cudaError_t cudaPeekAtLastError(void)
 cudaError_t cudaGetLastError(void)
 {
 	cudaError_t e = guest.last;
-	guest.last = guest.sticky;
+	guest.last = cudaSuccess;
 	return e;
 }

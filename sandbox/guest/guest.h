@@ -36,10 +36,14 @@ struct guest {
 };
 extern struct guest guest GUEST(state);
 
-/* Connect if need be.  The sticky error, if there is one: nothing more can be done. */
+/* Connect if need be. */
+cudaError_t guest_connect(void) GUEST(connect);
+/* The same, and the sticky error if there is one: nothing more can be done. */
 cudaError_t guest_ready(void) GUEST(ready);
 /* Note an error for cudaGetLastError and return it; local: the device process doesn't know of it yet. */
 cudaError_t guest_local(cudaError_t e) GUEST(local);
+/* The same with a sentence for the report. */
+cudaError_t guest_explain(cudaError_t e, const char *fmt, ...) GUEST(explain) __attribute__((format(printf, 2, 3)));
 cudaError_t guest_remote(cudaError_t e) GUEST(remote);
 void guest_tell(const void *m, size_t size, const void *tail, size_t tail_size) GUEST(tell);
 /* Ask and wait.  `data` gets what follows the reply, at most `room` bytes. */

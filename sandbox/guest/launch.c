@@ -45,14 +45,23 @@ static const struct device_properties *properties(void)
 	return &guest.device.properties;
 }
 
-static cudaError_t check_shape(dim3 grid, dim3 block)
+/* The error codes are those of a real device under CUDA 13; older runtimes call some of them InvalidConfiguration. */
+static cudaError_t check_shape(const struct kernel *k, dim3 grid, dim3 block)
 {
-	if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
-		return cudaErrorInvalidConfiguration;
-	if (grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 || block.x > 1024 || block.y > 1024 || block.z > 64)
-		return cudaErrorInvalidConfiguration;
-	if ((uint64_t)block.x * block.y * block.z > properties()->threads_per_block)
-		return cudaErrorInvalidConfiguration;
+	const char *name = k->info.pretty;
+	uint64_t threads = (uint64_t)block.x * block.y * block.z;
+	if (!grid.x || !grid.y || !grid.z || !threads)
+		return guest_explain(cudaErrorInvalidValue, "%s: grid of %ux%ux%u, block of %ux%ux%u: a size is zero", name,
+				     grid.x, grid.y, grid.z, block.x, block.y, block.z);
+	if (grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
+		return guest_explain(cudaErrorInvalidValue, "%s: grid of %ux%ux%u: the limits are 2147483647, 65535, 65535", name,
+				     grid.x, grid.y, grid.z);
+	if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > properties()->threads_per_block)
+		return guest_explain(cudaErrorInvalidValue, "%s: block of %ux%ux%u threads: the limits are 1024, 1024, 64 and %u "
+				     "together", name, block.x, block.y, block.z, properties()->threads_per_block);
+	if (k->info.max_threads && threads > k->info.max_threads)
+		return guest_explain(cudaErrorInvalidValue, "%s: block of %u threads: its __launch_bounds__ allow %u", name,
+				     (uint32_t)threads, k->info.max_threads);
 	return cudaSuccess;
 }
 
@@ -72,25 +81,37 @@ static uint32_t ask_occupancy(const struct kernel *k, uint32_t threads, uint32_t
 	return *e ? 0 : (uint32_t)r.a;
 }
 
-static cudaError_t check_resources(const struct kernel *k, dim3 grid, dim3 block, size_t shared, bool cooperative)
+/* Registers are handed out to a warp in units of 256. */
+static uint32_t warp_registers(const struct kernel *k)
 {
-	uint32_t threads = block.x * block.y * block.z;
-	uint32_t warps = (threads + 31) / 32;
-	/* Registers are handed out to a warp in units of 256. */
-	uint64_t registers = (uint64_t)warps * ((k->info.registers * 32 + 255) / 256 * 256);
-	if (shared > max_dynamic(k))
-		return cudaErrorInvalidValue;
-	if (registers > properties()->registers_per_block || (k->info.max_threads && threads > k->info.max_threads))
-		return cudaErrorLaunchOutOfResources;
-	if (cooperative) {
-		cudaError_t e;
-		uint64_t resident = (uint64_t)ask_occupancy(k, threads, (uint32_t)shared, &e) * properties()->sms;
-		if (e)
-			return e;
-		if ((uint64_t)grid.x * grid.y * grid.z > resident)
-			return cudaErrorCooperativeLaunchTooLarge;
-	}
+	return (k->info.registers * 32 + 255) / 256 * 256;
+}
+
+static cudaError_t check_resources(const struct kernel *k, dim3 block, size_t shared)
+{
+	uint32_t threads = block.x * block.y * block.z, limit = max_dynamic(k);
+	if (shared > limit && k->max_dynamic < 0)
+		return guest_explain(cudaErrorInvalidValue, "%s: %zu bytes of dynamic shared memory: the limit is %u; cudaFuncSetAttribute "
+				     "can raise it to %u", k->info.pretty, shared, limit,
+				     properties()->shared_per_block_optin - k->info.shared_static);
+	if (shared > limit)
+		return guest_explain(cudaErrorInvalidValue, "%s: %zu bytes of dynamic shared memory: cudaFuncSetAttribute set the limit "
+				     "to %u", k->info.pretty, shared, limit);
+	if ((uint64_t)(threads + 31) / 32 * warp_registers(k) > properties()->registers_per_block)
+		return guest_explain(cudaErrorLaunchOutOfResources, "%s: %u threads of %u registers each: a block has %u registers",
+				     k->info.pretty, threads, k->info.registers, properties()->registers_per_block);
 	return cudaSuccess;
+}
+
+static cudaError_t check_cooperative(const struct kernel *k, dim3 grid, dim3 block, size_t shared)
+{
+	cudaError_t e;
+	uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
+	uint64_t resident = (uint64_t)ask_occupancy(k, block.x * block.y * block.z, (uint32_t)shared, &e) * properties()->sms;
+	if (e || blocks <= resident)
+		return e;
+	return guest_explain(cudaErrorCooperativeLaunchTooLarge, "%s: cooperative launch of %llu blocks: %llu can be resident",
+			     k->info.pretty, (unsigned long long)blocks, (unsigned long long)resident);
 }
 
 cudaError_t guest_launch_op(const void *func, dim3 grid, dim3 block, void **args, size_t shared, bool cooperative,
@@ -99,14 +120,16 @@ cudaError_t guest_launch_op(const void *func, dim3 grid, dim3 block, void **args
 	cudaError_t e;
 	const struct kernel *k = guest_kernel(func, &e);
 	if (!k)
-		return e;
-	e = check_shape(grid, block);
+		return e == cudaErrorInvalidDeviceFunction ? guest_local(cudaErrorInvalidResourceHandle) : e;
+	e = check_shape(k, grid, block);
 	if (!e)
-		e = check_resources(k, grid, block, shared, cooperative);
+		e = check_resources(k, block, shared);
+	if (!e && cooperative)
+		e = check_cooperative(k, grid, block, shared);
 	if (!e && k->info.n_params && !args)
-		e = cudaErrorInvalidValue;
+		e = guest_local(cudaErrorInvalidValue);
 	if (e)
-		return guest_local(e);
+		return e;
 	*op = (struct op){.kind = OP_LAUNCH, .kernel = k, .n_params = k->info.param_bytes};
 	op->launch = (struct wire_launch){WIRE_LAUNCH, k->index, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
 					  (uint32_t)shared, cooperative};
@@ -171,7 +194,7 @@ static int max_threads(const struct kernel *k)
 {
 	uint32_t n = k->info.max_threads ? k->info.max_threads : properties()->threads_per_block;
 	if (k->info.registers) {
-		uint32_t warps = properties()->registers_per_block / ((k->info.registers * 32 + 255) / 256 * 256);
+		uint32_t warps = properties()->registers_per_block / warp_registers(k);
 		if (warps * 32 < n)
 			n = warps * 32;
 	}
@@ -270,7 +293,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
 	if (!blocks || threads <= 0)
 		return guest_local(cudaErrorInvalidValue);
 	*blocks = 0;
-	if (threads > max_threads(k) || shared > properties()->shared_per_block_optin)
+	if ((uint32_t)threads > properties()->threads_per_block || shared > max_dynamic(k))
 		return cudaSuccess;
 	*blocks = (int)ask_occupancy(k, (uint32_t)threads, (uint32_t)shared, &e);
 	return e;

@@ -2,6 +2,7 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,16 +105,30 @@ cudaError_t guest_remote(cudaError_t e)
 	return e;
 }
 
-cudaError_t guest_local(cudaError_t e)
+static cudaError_t note(cudaError_t e, const char *text, size_t size)
 {
+	struct wire_note m = {WIRE_NOTE, (int32_t)e};
 	if (e == cudaSuccess)
 		return e;
 	guest.last = e;
-	if (guest.open && !guest.over) {
-		struct wire_note m = {WIRE_NOTE, (int32_t)e};
-		guest_tell(&m, sizeof m, NULL, 0);
-	}
+	if (guest.open && !guest.over)
+		guest_tell(&m, sizeof m, text, size);
 	return e;
+}
+
+cudaError_t guest_local(cudaError_t e)
+{
+	return note(e, NULL, 0);
+}
+
+cudaError_t guest_explain(cudaError_t e, const char *fmt, ...)
+{
+	char text[WIRE_TEXT + 1];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return note(e, text, strlen(text));
 }
 
 /* ---- the connection ---- */
@@ -145,14 +160,21 @@ static bool connect_device(void)
 	return true;
 }
 
-cudaError_t guest_ready(void)
+cudaError_t guest_connect(void)
 {
 	if (guest.over)
 		return cudaErrorCudartUnloading;
-	if (!guest.open && !connect_device()) {
-		guest.last = cudaErrorNoDevice;
-		return cudaErrorNoDevice;
-	}
+	if (guest.open || connect_device())
+		return cudaSuccess;
+	guest.last = cudaErrorNoDevice;
+	return cudaErrorNoDevice;
+}
+
+cudaError_t guest_ready(void)
+{
+	cudaError_t e = guest_connect();
+	if (e)
+		return e;
 	if (guest.sticky)
 		guest.last = guest.sticky;
 	return guest.sticky;

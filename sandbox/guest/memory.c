@@ -131,8 +131,10 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
 	guest_stream(stream, &ok);
 	if (e)
 		return e;
-	if (!ok || !p)
-		return guest_local(ok ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
+	if (!ok)
+		return guest_local(cudaErrorInvalidResourceHandle);
+	if (!p)
+		return cudaSuccess;
 	return release((uint64_t)p);	/* after the work before it: everything is in order */
 }
 ALSO_PTSZ(cudaFreeAsync);
@@ -361,7 +363,7 @@ cudaError_t guest_mirror_variable(uint64_t addr, size_t size, void **host)
 
 cudaError_t cudaMallocManaged(void **out, size_t size, unsigned flags)
 {
-	if (!size || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+	if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
 		return guest_local(cudaErrorInvalidValue);
 	return make_mirror(MIRROR_MANAGED, out, size, flags);
 }

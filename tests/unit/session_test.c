@@ -149,7 +149,7 @@ TEST(fault_is_sticky)
 {
 	struct fixture x;
 	solve_with(&x, SOLVE "{ void *args[] = {&a}; EXPECT(launch(&wild, args), cudaSuccess); EXPECT(cudaDeviceSynchronize(), cudaErrorIllegalAddress);"
-		   "EXPECT(cudaGetLastError(), cudaErrorIllegalAddress); EXPECT(cudaGetLastError(), cudaErrorIllegalAddress);"
+		   "EXPECT(cudaGetLastError(), cudaErrorIllegalAddress); EXPECT(cudaGetLastError(), cudaSuccess);"
 		   "void *p; EXPECT(cudaMalloc(&p, 4), cudaErrorIllegalAddress); }");
 	CHECK_STR(buf_str(&x.run.guest.out), "");
 	CHECK(!x.run.done);
@@ -239,14 +239,14 @@ TEST(configuration_errors)
 {
 	struct fixture x;
 	solve_with(&x, "#define L(g, b, sh) cudaLaunchKernel(&hang, g, b, 0, sh, 0)\n" SOLVE
-		   "{ EXPECT(L(((dim3){0,1,1}), ((dim3){1,1,1}), 0), cudaErrorInvalidConfiguration); EXPECT(cudaGetLastError(), cudaErrorInvalidConfiguration); EXPECT(cudaGetLastError(), 0);"
-		   "EXPECT(L(((dim3){1,1,1}), ((dim3){1025,1,1}), 0), cudaErrorInvalidConfiguration); EXPECT(L(((dim3){1,1,1}), ((dim3){1,1,65}), 0), cudaErrorInvalidConfiguration);"
+		   "{ EXPECT(L(((dim3){0,1,1}), ((dim3){1,1,1}), 0), cudaErrorInvalidValue); EXPECT(cudaGetLastError(), cudaErrorInvalidValue); EXPECT(cudaGetLastError(), 0);"
+		   "EXPECT(L(((dim3){1,1,1}), ((dim3){1025,1,1}), 0), cudaErrorInvalidValue); EXPECT(L(((dim3){1,1,1}), ((dim3){1,1,65}), 0), cudaErrorInvalidValue);"
 		   "EXPECT(L(((dim3){1,1,1}), ((dim3){1,1,1}), 49153), cudaErrorInvalidValue); EXPECT(cudaFuncSetAttribute(&hang, cudaFuncAttributeMaxDynamicSharedMemorySize, 232449), cudaErrorInvalidValue);"
 		   "EXPECT(cudaLaunchCooperativeKernel(&hang, (dim3){999,1,1}, (dim3){1024,1,1}, 0, 0, 0), cudaErrorCooperativeLaunchTooLarge);"
-		   "EXPECT(launch(variable, 0), cudaErrorInvalidDeviceFunction);" ADD "}");
+		   "EXPECT(launch(variable, 0), cudaErrorInvalidResourceHandle);" ADD "}");
 	CHECK_STR(buf_str(&x.run.guest.out), "");
 	CHECK(x.run.done);
-	CHECK_STR(x.run.cuda_error, "cudaErrorInvalidDeviceFunction");
+	CHECK_STR(x.run.cuda_error, "cudaErrorInvalidResourceHandle");
 	finish(&x);
 }
 
