@@ -337,6 +337,7 @@ int emu_launch(struct emu *g, const struct emu_launch *in, struct emu_report *ou
 	sched_fit(g, l.program);
 	new_totals(&t, l.program);
 	mem_launch_begin(g->mem, in->kernel->fences || in->cooperative ? MEM_COMMUNICATES : 0, l.grid);
+	l2_begin(g->l2, out->occupancy.l1_bytes_per_sm);
 	sched_run(g, &l, resident, &t, &out->fault);
 	struct fault race = {0};
 	if (mem_launch_end(g->mem, &race, sites) < 0 && out->fault.kind == FAULT_NONE) {

@@ -1,8 +1,7 @@
-/* The L1 cache of one block: sectored, LRU, 16 ways, sets picked by a hash of the line.
+/* An L1 cache, of a block or of an SM: sectored, LRU, 16 ways, sets picked by a hash of the line.
  *
- * Real L1s are close to fully associative and share their lines between the blocks of an SM; which blocks those are
- * depends on timing, so each block has its own share here and counts stay the same from run to run.  Emptying the cache
- * for the next block costs nothing: tags carry the number of the block.
+ * Real L1s are close to fully associative.  Emptying the cache for the next block costs nothing: tags carry the number of
+ * the block.
  */
 #include "model.h"
 
@@ -72,7 +71,7 @@ void l1_begin(struct l1 *l, uint32_t bytes, struct trace *t)
 	l->trace = t;
 }
 
-static void pass_on(struct l1 *l, uint64_t line, unsigned sectors, unsigned write)
+static void pass_on(struct l1 *l, uint64_t line, unsigned sectors, enum trace_kind write)
 {
 	struct trace *t = l->trace;
 	struct trace_entry *last = t->n ? &t->entries[t->n - 1] : NULL;
@@ -96,6 +95,11 @@ static struct set *set_of(const struct l1 *l, uint64_t line)
 	return &l->sets[(uint64_t)h * l->n_sets >> 32];
 }
 
+static uint64_t tag_of(const struct l1 *l, uint64_t line)
+{
+	return l->epoch << (64 - EPOCH_BITS) | (line & LINE_MASK);
+}
+
 /* The way that holds a line, or -1. */
 static int find(const struct l1 *l, const struct set *s, uint64_t tag)
 {
@@ -114,35 +118,44 @@ static void to_front(struct set *s, uint32_t at, uint64_t tag, unsigned sectors)
 	s->sectors[0] = (uint8_t)sectors;
 }
 
-unsigned l1_load(struct l1 *l, uint64_t line, unsigned sectors, bool allocate)
+unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors)
 {
-	if (!allocate || !l->ways) {
-		pass_on(l, line, sectors, 0);
+	if (!l->ways)
 		return 0;
-	}
-	uint64_t tag = l->epoch << (64 - EPOCH_BITS) | (line & LINE_MASK);
+	uint64_t tag = tag_of(l, line);
 	struct set *s = set_of(l, line);
 	int at = find(l, s, tag);
-	unsigned have = at >= 0 ? s->sectors[at] : 0, hit = have & sectors;
+	unsigned have = at >= 0 ? s->sectors[at] : 0;
+
+	to_front(s, at >= 0 ? (uint32_t)at : l->ways - 1, tag, have | sectors);
+	return have & sectors;
+}
+
+void l1_forget(struct l1 *l, uint64_t line, unsigned sectors)
+{
+	struct set *s = l->ways ? set_of(l, line) : NULL;
+	int at = s ? find(l, s, tag_of(l, line)) : -1;
+
+	if (at >= 0)
+		s->sectors[at] = (uint8_t)(s->sectors[at] & ~sectors);
+}
+
+unsigned l1_load(struct l1 *l, uint64_t line, unsigned sectors, bool allocate)
+{
+	unsigned hit = allocate ? l1_look(l, line, sectors) : 0;
 
 	if (hit != sectors)
-		pass_on(l, line, sectors & ~hit, 0);
-	to_front(s, at >= 0 ? (uint32_t)at : l->ways - 1, tag, have | sectors);
+		pass_on(l, line, sectors & ~hit, allocate ? TRACE_READ : TRACE_READ_PAST_L1);
 	return hit;
 }
 
 void l1_store(struct l1 *l, uint64_t line, unsigned sectors)
 {
-	pass_on(l, line, sectors, 1);
+	pass_on(l, line, sectors, TRACE_WRITE);
 }
 
 void l1_atomic(struct l1 *l, uint64_t line, unsigned sectors)
 {
-	uint64_t tag = l->epoch << (64 - EPOCH_BITS) | (line & LINE_MASK);
-	struct set *s = l->ways ? set_of(l, line) : NULL;
-	int at = s ? find(l, s, tag) : -1;
-
-	if (at >= 0)
-		s->sectors[at] = (uint8_t)(s->sectors[at] & ~sectors);
-	pass_on(l, line, sectors, 2);
+	l1_forget(l, line, sectors);
+	pass_on(l, line, sectors, TRACE_ATOMIC);
 }

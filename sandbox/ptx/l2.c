@@ -1,4 +1,4 @@
-/* The L2 cache: sectored, set-associative, LRU, write-back, write-allocate without a fetch (a written sector is whole:
+/* The L1 caches of the SMs, and the L2 cache: sectored, set-associative, LRU, write-back, write-allocate without a fetch (a written sector is whole:
  * L2 keeps byte masks).  What misses is DRAM traffic, in sectors of 32 bytes.
  *
  * A way is one word, line << 8 | dirty sectors << 4 | valid sectors, and a set is kept in the order of use, so that a
@@ -16,6 +16,8 @@ enum { LINE = 128, SECTOR = 32, TURN = 64 };
 struct l2 {
 	uint64_t *ways;			/* n_sets * n_ways; 0: empty */
 	uint32_t n_sets, n_ways;
+	struct l1 **l1;			/* by SM */
+	uint32_t n_l1, l1_bytes;
 };
 
 struct l2 *l2_new(const struct profile *p)
@@ -29,7 +31,9 @@ struct l2 *l2_new(const struct profile *p)
 	if (!l->n_sets)
 		l->n_sets = 1;
 	l->ways = calloc((size_t)l->n_sets * l->n_ways, sizeof *l->ways);
-	if (!l->ways)
+	l->n_l1 = p->sms;
+	l->l1 = calloc(p->sms, sizeof *l->l1);
+	if (!l->ways || !l->l1)
 		BUG("out of memory");
 	return l;
 }
@@ -38,6 +42,9 @@ void l2_free(struct l2 *l)
 {
 	if (!l)
 		return;
+	for (uint32_t i = 0; i < l->n_l1; i++)
+		l1_free(l->l1[i]);
+	free(l->l1);
 	free(l->ways);
 	free(l);
 }
@@ -45,6 +52,24 @@ void l2_free(struct l2 *l)
 void l2_flush(struct l2 *l)
 {
 	memset(l->ways, 0, (size_t)l->n_sets * l->n_ways * sizeof *l->ways);
+}
+
+void l2_begin(struct l2 *l, uint32_t l1_bytes)
+{
+	l->l1_bytes = l1_bytes;
+	for (uint32_t i = 0; i < l->n_l1; i++)
+		if (l->l1[i])
+			l1_begin(l->l1[i], l1_bytes, NULL);
+}
+
+/* Made when it is first used: small launches reach few SMs. */
+static struct l1 *l1_of(struct l2 *l, uint32_t sm)
+{
+	if (!l->l1[sm]) {
+		l->l1[sm] = l1_new();
+		l1_begin(l->l1[sm], l->l1_bytes, NULL);
+	}
+	return l->l1[sm];
 }
 
 static unsigned count(uint64_t sectors)
@@ -77,21 +102,48 @@ static uint64_t *touch(struct l2 *l, uint64_t line, struct counters *c)
 	return set;
 }
 
-static void replay(struct l2 *l, const struct trace_entry *t, struct counters *c)
+static void read_sectors(struct l2 *l, uint64_t line, uint64_t sectors, struct counters *c)
 {
-	uint64_t *way = touch(l, t->line, c), sectors = t->sectors & 15u, missing = sectors & ~*way;
+	uint64_t *way = touch(l, line, c), missing = sectors & ~*way;
 
-	if (t->write) {
-		c->l2_write_sectors += count(sectors);
-		if (t->write == 2)			/* an atomic needs the old value */
-			c->dram_read_bytes += (uint64_t)count(missing) * SECTOR;
-		*way |= sectors << 4;
-	} else {
-		c->l2_read_sectors += count(sectors);
-		c->l2_hit_sectors += count(sectors & *way);
-		c->dram_read_bytes += (uint64_t)count(missing) * SECTOR;
-	}
+	c->l2_read_sectors += count(sectors);
+	c->l2_hit_sectors += count(sectors & *way);
+	c->dram_read_bytes += (uint64_t)count(missing) * SECTOR;
 	*way |= sectors;
+}
+
+static void write_sectors(struct l2 *l, uint64_t line, uint64_t sectors, bool atomic, struct counters *c)
+{
+	uint64_t *way = touch(l, line, c), missing = sectors & ~*way;
+
+	c->l2_write_sectors += count(sectors);
+	if (atomic)					/* needs the old value */
+		c->dram_read_bytes += (uint64_t)count(missing) * SECTOR;
+	*way |= sectors << 4 | sectors;
+}
+
+static void replay(struct l2 *l, struct l1 *sm, const struct trace_entry *t, struct counters *c)
+{
+	unsigned sectors = t->sectors & 15u, hit;
+
+	switch ((enum trace_kind)t->write) {
+	case TRACE_READ:
+		hit = l1_look(sm, t->line, sectors);
+		c->l1_hit_sectors += count(hit);
+		c->l1_neighbour_sectors += count(hit);
+		if (hit != sectors)
+			read_sectors(l, t->line, sectors & ~hit, c);
+		break;
+	case TRACE_READ_PAST_L1:
+		read_sectors(l, t->line, sectors, c);
+		break;
+	case TRACE_ATOMIC:
+		l1_forget(sm, t->line, sectors);
+		/* fall through */
+	case TRACE_WRITE:
+		write_sectors(l, t->line, sectors, t->write == TRACE_ATOMIC, c);
+		break;
+	}
 }
 
 void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct counters *c)
@@ -104,7 +156,7 @@ void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct cou
 			const struct trace *t = traces[i];
 			size_t end = t->n < from + TURN ? t->n : from + TURN;
 			for (size_t j = from; j < end; j++)
-				replay(l, &t->entries[j], c);
+				replay(l, l1_of(l, i % l->n_l1), &t->entries[j], c);
 			more |= t->n > from + TURN;
 		}
 	}

@@ -1,10 +1,11 @@
 /* The memory hierarchy and time of the emulated GPU: deterministic caches, occupancy, modelled time.
  *
- * L1 is modelled per block (its share of the SM's cache: what shared memory of the resident blocks leaves, divided by
- * them), so it depends on nothing but the block.  Sectors that miss go to a trace; after a wave of blocks the traces
- * are replayed into L2 in a canonical interleaving (round robin, 64 entries a turn, by block id), so that counts are
- * the same for any number of host threads.  L2 is sectored (128-byte lines, 32-byte sectors), set-associative, LRU,
- * write-back; what misses there is DRAM traffic.
+ * L1 is modelled in two steps.  While a block runs it has its share of the SM's cache (what shared memory of the
+ * resident blocks leaves, divided by them), so that what it finds depends on nothing but the block.  Sectors that miss
+ * go to a trace; after a wave of blocks the traces are replayed in a canonical interleaving (round robin, 64 entries a
+ * turn, by block id; block i of the wave is on SM i mod SMs) through the cache of each SM, where blocks find what their
+ * neighbours loaded, and into L2.  So counts are the same for any number of host threads.  L2 is sectored (128-byte
+ * lines, 32-byte sectors), set-associative, LRU, write-back; what misses there is DRAM traffic.
  */
 #ifndef PTX_MODEL_H
 #define PTX_MODEL_H
@@ -18,10 +19,12 @@
 
 /* ---- L1 and the trace of what passes it ---- */
 
+enum trace_kind { TRACE_READ, TRACE_WRITE, TRACE_ATOMIC /* read-modify-write in L2 */, TRACE_READ_PAST_L1 };
+
 struct trace_entry {
 	uint64_t line;			/* address / 128 */
 	uint8_t sectors;		/* bits 0..3 */
-	uint8_t write;			/* 0 read, 1 write, 2 atomic (read-modify-write in L2) */
+	uint8_t write;			/* enum trace_kind */
 	uint8_t pad[6];
 };
 
@@ -41,12 +44,18 @@ unsigned l1_load(struct l1 *l, uint64_t line, unsigned sectors, bool allocate);
 /* Stores write through and do not allocate; they update lines that are there. */
 void l1_store(struct l1 *l, uint64_t line, unsigned sectors);
 void l1_atomic(struct l1 *l, uint64_t line, unsigned sectors);	/* at L2: invalidates the line here */
+/* The same without a trace: which sectors are there; now all are. */
+unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors);
+void l1_forget(struct l1 *l, uint64_t line, unsigned sectors);
 
 struct l2;
 struct l2 *l2_new(const struct profile *p);
 void l2_free(struct l2 *l);
 void l2_flush(struct l2 *l);		/* cold cache: nothing in it, nothing dirty */
-/* Replay the traces of n blocks (one wave) and count l2_* and dram_* into c; traces are emptied. */
+/* A launch begins: the L1 of each SM is empty, and has l1_bytes (occupancy.l1_bytes_per_sm). */
+void l2_begin(struct l2 *l, uint32_t l1_bytes);
+/* Replay the traces of n blocks (one wave) and count l1_hit_sectors (of neighbours), l2_* and dram_* into c; traces are
+ * emptied. */
 void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct counters *c);
 /* Write back all that is dirty: counts dram_write_bytes. */
 void l2_write_back(struct l2 *l, struct counters *c);
@@ -61,6 +70,7 @@ struct occupancy {
 	uint32_t blocks_per_sm, warps_per_sm;	/* 0 blocks: the launch is impossible, `limit` says what */
 	uint32_t shared_per_block;		/* with the driver's reserved part */
 	uint32_t l1_bytes_per_block;		/* cache share, for l1_begin */
+	uint32_t l1_bytes_per_sm;		/* for l2_begin */
 	const char *limit;			/* "registers", "shared memory", "threads", "blocks", "registers per thread" */
 };
 struct launch_shape {
@@ -71,7 +81,8 @@ void occupancy_of(const struct profile *p, const struct launch_shape *s, struct 
 
 /* ---- time ---- */
 
-/* What the time of a launch is made of, in microseconds; time_us = (launch + max of the rest) with the tail effect. */
+/* What the time of a launch is made of, in microseconds; how they combine: model.c.  latency_us: what the warps of each
+ * wave wait, one wave after another. */
 struct modelled {
 	double time_us, launch_us, dram_us, l2_us, l1_us, shared_us, issue_us, pipe_us, latency_us;
 	double tail;			/* >= 1 */

@@ -87,5 +87,6 @@ void occupancy_of(const struct profile *p, const struct launch_shape *s, struct 
 	if (resident > out->blocks_per_sm)
 		resident = out->blocks_per_sm;
 	uint32_t cache = p->l1_bytes - carve_out(p, out->blocks_per_sm * out->shared_per_block);
+	out->l1_bytes_per_sm = cache;
 	out->l1_bytes_per_block = cache / (uint32_t)resident / 128 * 128;
 }
