@@ -79,6 +79,7 @@ void mem_free(struct mem *m)
 {
 	if (!m)
 		return;
+	mem_launch_end(m, NULL, NULL);
 	unreserve(m->base, m->room);
 	unreserve(m->written, m->room / 8);
 	unreserve(m->lines, m->room / LINE * mem_line_bytes());

@@ -10,6 +10,7 @@ MEM_INLINE bool is_strided(const uint64_t *addr, uint64_t stride)
 {
 	four expect = {addr[0], addr[0] + stride, addr[0] + 2 * stride, addr[0] + 3 * stride};
 	four step = {4 * stride, 4 * stride, 4 * stride, 4 * stride}, differs = {0};
+#pragma GCC unroll 8
 	for (unsigned i = 0; i < LANES; i += 4) {
 		differs |= *(const four *)(addr + i) ^ expect;
 		expect += step;
@@ -28,6 +29,7 @@ MEM_INLINE void fill_inactive(struct lanes *l, const uint64_t *addr, uint32_t ma
 MEM_INLINE void bound_lanes(struct lanes *l)
 {
 	four lo = *(const four *)l->addr, hi = lo, any = lo;
+#pragma GCC unroll 7
 	for (unsigned i = 4; i < LANES; i += 4) {
 		four a = *(const four *)(l->addr + i), less = (four)(a < lo), more = (four)(a > hi);
 		lo = (a & less) | (lo & ~less);

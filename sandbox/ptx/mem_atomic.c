@@ -218,8 +218,11 @@ static void every_lane(const struct lanes *l, unsigned char *memory, const struc
 			pair(p, op, lane, d, b, c);
 			continue;
 		}
+		uint64_t operand[8];		/* d may be the same registers in another order */
+		for (unsigned e = 0; e < op->n; e++)
+			operand[e] = row_get(op, b, e, lane);
 		for (unsigned e = 0; e < op->n; e++, p += op->bytes)
-			row_set(op, d, e, lane, on_element(p, op->bytes, &r, row_get(op, b, e, lane), row_get(op, c, e, lane)));
+			row_set(op, d, e, lane, on_element(p, op->bytes, &r, operand[e], row_get(op, c, e, lane)));
 	}
 }
 

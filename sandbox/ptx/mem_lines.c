@@ -387,8 +387,7 @@ MEM_FAST int mem_lines_access(struct mem_ctx *c, const struct lanes *l, uint32_t
 	unsigned char data[LANES * 32];
 	struct visit v = {c, table_of(c), l, shadow, site, k, data};
 	if (s) {
-		if (mem_overlap(c->block, l, site, PTX_SPACE_GLOBAL) &&
-		    mem_check_agree(c, l, FAULT_RACE_GLOBAL, site, s) < 0)
+		if (mem_overlap(l) && mem_check_agree(c, l, FAULT_RACE_GLOBAL, site, s) < 0)
 			return -1;
 		mem_gather(s->op, l->mask, s->rows, data);
 	}

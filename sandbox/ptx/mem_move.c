@@ -6,6 +6,7 @@
 #include "mem_state.h"
 
 typedef uint32_t quad __attribute__((vector_size(16), aligned(4)));
+typedef uint32_t octet __attribute__((vector_size(32), aligned(1), may_alias));
 typedef uint64_t pair __attribute__((vector_size(16), aligned(8)));
 
 /* Destination of an element that nobody wants. */
@@ -109,6 +110,28 @@ static void load_lanes(const struct lanes *l, const unsigned char *memory, const
 			load_wide_element(l, memory, e, rows[e]);
 		}
 	}
+}
+
+/* All lanes, one 32-bit element each, anywhere: the usual gather. */
+MEM_INLINE void load_words(const struct lanes *l, const unsigned char *memory, uint32_t *row)
+{
+	const unsigned char *p = memory + l->base;
+	if (l->strided)
+#pragma GCC unroll 4
+		for (unsigned i = 0; i < LANES; i++, p += l->stride)
+			memcpy(&row[i], p, 4);
+	else
+#pragma GCC unroll 4
+		for (unsigned i = 0; i < LANES; i++)
+			memcpy(&row[i], memory + l->addr[i], 4);
+}
+
+/* n times 32 bytes, without a call. */
+MEM_INLINE void copy(void *to, const void *from, unsigned n)
+{
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < n; i++)
+		((octet *)to)[i] = ((const octet *)from)[i];
 }
 
 MEM_INLINE void splat32(uint32_t *row, uint32_t v, uint32_t mask)
@@ -229,9 +252,9 @@ MEM_INLINE bool load_contiguous(const unsigned char *p, const struct mem_op *op,
 {
 	if (op->n == 1 && rows[0]) {
 		if (op->bytes == 4 && !op->wide)
-			memcpy(rows[0], p, LANES * 4);
+			copy(rows[0], p, 4);
 		else if (op->bytes == 8 && op->wide)
-			memcpy(rows[0], p, LANES * 8);
+			copy(rows[0], p, 8);
 		else if (op->bytes == 16)
 			load_v2_wide(p, rows[0], (uint64_t *)rows[0] + LANES);
 		else if (op->bytes <= 2 && !op->wide)
@@ -257,7 +280,11 @@ MEM_FAST void mem_move_in(const struct lanes *l, const unsigned char *memory, co
 		load_uniform(memory + l->base, op, l->mask, rows);
 	else if (l->mask == ALL_LANES && op->n == 4 && op->bytes == 4 && !op->wide)
 		load_v4(l, memory, rows);
-	else if (!l->strided || l->stride != l->size || !load_contiguous(memory + l->base, op, rows))
+	else if (l->mask == ALL_LANES && l->strided && l->stride == l->size && load_contiguous(memory + l->base, op, rows))
+		return;
+	else if (l->mask == ALL_LANES && op->n == 1 && op->bytes == 4 && !op->wide && rows[0])
+		load_words(l, memory, rows[0]);
+	else
 		load_lanes(l, memory, op, rows);
 }
 
@@ -318,9 +345,9 @@ MEM_INLINE bool store_contiguous(unsigned char *p, const struct mem_op *op, cons
 	else if (op->n != 1)
 		return false;
 	else if (op->bytes == 4 && !op->wide)
-		memcpy(p, row, LANES * 4);
+		copy(p, row, 4);
 	else if (op->bytes == 8 && op->wide)
-		memcpy(p, row, LANES * 8);
+		copy(p, row, 8);
 	else if (op->bytes == 2 && !op->wide)
 		for (unsigned i = 0; i < LANES; i++) {
 			uint16_t h = (uint16_t)row[i];

@@ -8,38 +8,33 @@
  */
 #include "mem_state.h"
 
-enum { BANKS = 32, MAX_PASS_WORDS = 32 };
+enum { BANKS = 32, HASH = 64 };
 
 /* ---- shared: wavefronts ---- */
 
-struct bank {
-	unsigned n;
-	uint32_t word[MAX_PASS_WORDS];
-};
-
-static void bank_add(struct bank *b, uint32_t word)
-{
-	for (unsigned i = 0; i < b->n; i++)
-		if (b->word[i] == word)
-			return;
-	b->word[b->n++] = word;
-}
-
-/* Wavefronts of the lanes of one pass. */
+/* Wavefronts of the lanes of one pass.  Each turn serves one word of every bank. */
 static unsigned pass_wavefronts(const struct pattern *p, uint32_t mask)
 {
-	struct bank banks[BANKS];
-	unsigned words = p->size < 4 ? 1 : p->size / 4u, most = 0;
-	for (unsigned i = 0; i < BANKS; i++)
-		banks[i].n = 0;
-	for (; mask; mask &= mask - 1) {
-		uint32_t word = (p->delta[first_lane(mask)] + p->phase) / 4;
+	uint32_t left[LANES], word[BANKS];
+	unsigned words = p->size < 4 ? 1 : p->size / 4u, n = 0, turns = 0;
+	for (; mask; mask &= mask - 1)
 		for (unsigned k = 0; k < words; k++)
-			bank_add(&banks[(word + k) % BANKS], word + k);
+			left[n++] = (p->delta[first_lane(mask)] + p->phase) / 4 + k;
+	for (; n; turns++) {
+		uint32_t busy = 0;
+		unsigned kept = 0;
+		for (unsigned i = 0; i < n; i++) {
+			unsigned bank = left[i] % BANKS;
+			if (!(busy >> bank & 1)) {
+				busy |= 1u << bank;
+				word[bank] = left[i];
+			} else if (word[bank] != left[i]) {
+				left[kept++] = left[i];
+			}
+		}
+		n = kept;
 	}
-	for (unsigned i = 0; i < BANKS; i++)
-		most = banks[i].n > most ? banks[i].n : most;
-	return most;
+	return turns;
 }
 
 static void find_wavefronts(struct pattern *p)
@@ -61,35 +56,58 @@ static void find_wavefronts(struct pattern *p)
 /* A lane, aligned to its size of at most 32 bytes, lies in one sector. */
 static void find_lines(struct pattern *p, const struct lanes *l)
 {
+	uint8_t slots[HASH] = {0};		/* index + 1 of a line, found by its low bits */
 	unsigned n = 0, sectors = 0;
 	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
 	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
 		uint64_t addr = lane_address(l, first_lane(rest));
 		int64_t line = (int64_t)(addr / LINE - origin);
-		unsigned k = n;
-		while (k && p->line[k - 1] != line)
-			k--;
-		if (!k) {
+		unsigned slot = (unsigned)line % HASH, sector = 1u << addr % LINE / SECTOR;
+		while (slots[slot] && p->line[slots[slot] - 1] != line)
+			slot = (slot + 1) % HASH;
+		if (!slots[slot]) {
 			p->line[n] = line;
 			p->line_sectors[n] = 0;
-			k = ++n;
+			slots[slot] = (uint8_t)++n;
 		}
-		p->line_sectors[k - 1] |= (uint8_t)(1u << addr % LINE / SECTOR);
+		uint8_t *set = &p->line_sectors[slots[slot] - 1];
+		sectors += !(*set & sector);
+		*set |= (uint8_t)sector;
 	}
-	for (unsigned i = 0; i < n; i++)
-		sectors += (unsigned)__builtin_popcount(p->line_sectors[i]);
 	p->n_lines = (uint8_t)n;
 	p->sectors = (uint8_t)sectors;
 }
 
-/* Lanes are aligned to their common size, so they share bytes only if they are equal. */
-static bool find_overlap(const struct lanes *l)
+/* ---- overlap ---- */
+
+/* Is every lane beyond the one before? */
+MEM_INLINE bool ascending(const struct lanes *l)
 {
-	for (uint32_t rest = l->mask; rest; rest &= rest - 1)
-		for (uint32_t others = rest & (rest - 1); others; others &= others - 1)
-			if (lane_address(l, first_lane(rest)) == lane_address(l, first_lane(others)))
+	bool up = true;
+	for (unsigned i = 1; i < LANES; i++)
+		up &= l->addr[i] > l->addr[i - 1];
+	return up;
+}
+
+/* Lanes are aligned to their common size, so they share bytes only if they are equal. */
+static bool find_equal(const struct lanes *l)
+{
+	uint8_t slots[HASH] = {0};
+	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
+		unsigned lane = first_lane(rest), slot = (unsigned)(l->addr[lane] / l->size) % HASH;
+		for (; slots[slot]; slot = (slot + 1) % HASH)
+			if (l->addr[slots[slot] - 1] == l->addr[lane])
 				return true;
+		slots[slot] = (uint8_t)(lane + 1);
+	}
 	return false;
+}
+
+MEM_FAST bool mem_overlap(const struct lanes *l)
+{
+	if (l->strided)
+		return l->mask & (l->mask - 1) && l->stride + l->size - 1 < 2 * (uint64_t)l->size - 1;
+	return !(l->mask == ALL_LANES && ascending(l)) && find_equal(l);
 }
 
 /* ---- the patterns of a block ---- */
@@ -115,16 +133,7 @@ MEM_INLINE void find_deltas(const struct lanes *l, uint32_t *delta)
 			delta[i] = (uint32_t)l->addr[i] - first;
 }
 
-static void analyse(struct pattern *p, const struct lanes *l, enum ptx_space space)
-{
-	p->overlap = find_overlap(l);
-	if (space == PTX_SPACE_SHARED)
-		find_wavefronts(p);
-	else
-		find_lines(p, l);
-}
-
-MEM_FAST const struct pattern *mem_pattern(struct mem_block *b, const struct lanes *l, uint32_t site, enum ptx_space space)
+MEM_INLINE const struct pattern *pattern(struct mem_block *b, const struct lanes *l, uint32_t site, enum ptx_space space)
 {
 	struct pattern *p = &b->patterns[site % PATTERNS];
 	uint32_t delta[LANES];
@@ -139,15 +148,11 @@ MEM_FAST const struct pattern *mem_pattern(struct mem_block *b, const struct lan
 	p->size = (uint8_t)l->size;
 	p->phase = phase;
 	p->space = far ? PTX_SPACE_NONE : (uint8_t)space;
-	analyse(p, l, space);
+	if (space == PTX_SPACE_SHARED)
+		find_wavefronts(p);
+	else
+		find_lines(p, l);
 	return p;
-}
-
-bool mem_overlap(struct mem_block *b, const struct lanes *l, uint32_t site, enum ptx_space space)
-{
-	if (l->strided)
-		return l->mask & (l->mask - 1) && l->stride + l->size - 1 < 2 * (uint64_t)l->size - 1;
-	return mem_pattern(b, l, site, space)->overlap;
 }
 
 /* ---- counting ---- */
@@ -191,12 +196,32 @@ MEM_INLINE unsigned touch_range(struct mem_ctx *c, uint64_t from, uint64_t end, 
 MEM_INLINE unsigned touch_pattern(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k,
 				  unsigned flags, unsigned *lines)
 {
-	const struct pattern *p = mem_pattern(c->block, l, site, PTX_SPACE_GLOBAL);
+	const struct pattern *p = pattern(c->block, l, site, PTX_SPACE_GLOBAL);
 	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
 	for (unsigned i = 0; i < p->n_lines; i++)
 		touch(c, origin + (uint64_t)p->line[i], p->line_sectors[i], k, flags);
 	*lines = p->n_lines;
 	return p->sectors;
+}
+
+/* Lines of evenly spaced lanes come in order. */
+MEM_INLINE unsigned touch_strided(struct mem_ctx *c, const struct lanes *l, enum access_kind k, unsigned flags, unsigned *lines)
+{
+	uint64_t addr = l->base, line = addr / LINE;
+	unsigned sectors = 0, all = 0, n = 1;
+	for (unsigned i = 0; i < LANES; i++, addr += l->stride) {
+		if (addr / LINE != line) {
+			touch(c, line, sectors, k, flags);
+			all += (unsigned)__builtin_popcount(sectors);
+			line = addr / LINE;
+			sectors = 0;
+			n++;
+		}
+		sectors |= 1u << addr % LINE / SECTOR;
+	}
+	touch(c, line, sectors, k, flags);
+	*lines = n;
+	return all + (unsigned)__builtin_popcount(sectors);
 }
 
 static void add_traffic(struct mem_ctx *c, uint64_t addr, uint64_t sectors, bool load)
@@ -213,7 +238,7 @@ static void add_traffic(struct mem_ctx *c, uint64_t addr, uint64_t sectors, bool
 /* An access to several allocations, each line to its own. */
 static void add_traffic_by_line(struct mem_ctx *c, const struct lanes *l, uint32_t site, bool load)
 {
-	const struct pattern *p = mem_pattern(c->block, l, site, PTX_SPACE_GLOBAL);
+	const struct pattern *p = pattern(c->block, l, site, PTX_SPACE_GLOBAL);
 	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
 	for (unsigned i = 0; i < p->n_lines; i++) {
 		uint64_t line = (origin + (uint64_t)p->line[i]) * LINE;
@@ -240,6 +265,8 @@ MEM_FAST void mem_count_global(struct mem_ctx *c, struct mem_site *s, const stru
 	unsigned lanes = lanes_of(l), bytes = lanes * l->size, lines, sectors;
 	if (l->strided && (l->stride == l->size || !l->stride))
 		sectors = touch_range(c, l->lo, l->hi + l->size, k, flags, &lines);
+	else if (l->strided)
+		sectors = touch_strided(c, l, k, flags, &lines);
 	else
 		sectors = touch_pattern(c, l, site, k, flags, &lines);
 	s->requests++;
@@ -285,7 +312,7 @@ MEM_FAST void mem_count_shared(struct mem_ctx *c, struct mem_site *s, const stru
 	struct counters *n = c->counters;
 	unsigned lanes = lanes_of(l), wavefronts, conflicts = 0;
 	if (!plain_wavefronts(l, &wavefronts)) {
-		const struct pattern *p = mem_pattern(c->block, l, site, PTX_SPACE_SHARED);
+		const struct pattern *p = pattern(c->block, l, site, PTX_SPACE_SHARED);
 		wavefronts = p->wavefronts;
 		conflicts = p->conflicts;
 	}

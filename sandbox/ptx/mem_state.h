@@ -91,8 +91,7 @@ enum { WAYS = 16, PATTERNS = 32 };
 struct pattern {
 	uint32_t delta[LANES];		/* address - address of the first lane; inactive lanes 0 */
 	uint32_t mask;
-	uint8_t size, phase, space;	/* bytes a lane; first address modulo 128; the key ends here */
-	bool overlap;			/* lanes share bytes */
+	uint8_t size, phase, space;	/* bytes a lane; first address modulo 128 (shared: 4); the key ends here */
 	uint8_t wavefronts, conflicts;	/* shared */
 	uint8_t sectors, n_lines;	/* global */
 	int64_t line[LANES];		/* (address / 128) - (first address / 128), in order of the lanes */
@@ -176,9 +175,8 @@ void mem_count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes 
 		      unsigned flags);
 void mem_count_shared(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site, enum access_kind k);
 void mem_count_local(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, bool write);
-const struct pattern *mem_pattern(struct mem_block *b, const struct lanes *l, uint32_t site, enum ptx_space space);
 /* Whether lanes share bytes. */
-bool mem_overlap(struct mem_block *b, const struct lanes *l, uint32_t site, enum ptx_space space);
+bool mem_overlap(const struct lanes *l);
 
 /* ---- moving ---- */
 

@@ -523,6 +523,33 @@ MEM_INLINE bool write_word(uint32_t *t, uint32_t *r, uint16_t *site, const struc
 	return true;
 }
 
+/* Some bytes of a word. */
+MEM_INLINE bool read_part(uint32_t *t, uint32_t *r, uint32_t bytes, const struct note *n)
+{
+	uint32_t x = *t ^ n->w, y = *r ^ n->r;
+	if (x & (bytes | POISON | COMPLEX) || (!(x & GEN) && x & (WARP | MANY)))
+		return false;
+	if (y & GEN)
+		*r = (n->r & ~R_BYTES) | bytes;
+	else if (y & (R_WARP | R_MANY))
+		return false;
+	else
+		*r |= bytes;
+	return true;
+}
+
+MEM_INLINE bool write_part(uint32_t *t, uint32_t *r, uint16_t *site, uint32_t bytes, const struct note *n)
+{
+	uint32_t x = *t ^ n->w, y = *r ^ n->r;
+	if (x & (POISON | COMPLEX) || (!(x & GEN) && (x & (WARP | MANY) || *t & ATOMIC)) ||
+	    (!(y & GEN) && y & (R_WARP | R_MANY)))
+		return false;
+	uint32_t done = x & GEN ? 0 : *t & BYTES;
+	*t = (n->w & (GEN | WARP)) | done | bytes << BYTES_AT | (*t & INIT) | bytes;
+	*site = n->site < NO_SITE16 ? (uint16_t)n->site : NO_SITE16;
+	return true;
+}
+
 /* A run of whole words. */
 MEM_INLINE bool run(const struct note *n, uint64_t at, unsigned count)
 {
@@ -552,18 +579,33 @@ MEM_INLINE int scattered(const struct note *n)
 	return 0;
 }
 
+MEM_INLINE int parts(const struct note *n)
+{
+	const struct lanes *l = n->l;
+	uint32_t first = (1u << l->size) - 1;
+	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
+		unsigned lane = first_lane(rest);
+		uint64_t at = lane_address(l, lane), g = at / GRANULE;
+		uint32_t bytes = first << at % GRANULE, *t = n->b->wtag + g, *r = n->b->rtag + g;
+		bool fine = n->kind == ACCESS_READ ? read_part(t, r, bytes, n) : write_part(t, r, n->b->wsite + g, bytes, n);
+		if (!fine && lane_access(n, lane) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 MEM_FAST int mem_tags_access(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k,
 			     const struct stored *s)
 {
 	struct note n = note_of(c, l, site, k, s);
-	if (s && mem_overlap(c->block, l, site, PTX_SPACE_SHARED) && mem_check_agree(c, l, FAULT_RACE_SHARED, site, s) < 0)
+	if (s && mem_overlap(l) && mem_check_agree(c, l, FAULT_RACE_SHARED, site, s) < 0)
 		return -1;
 	if (c->block->precise || (k != ACCESS_READ && k != ACCESS_WRITE))
 		return every_lane(&n);
 	if (l->strided && l->stride == l->size && !(l->base % GRANULE))
 		return run(&n, l->base, LANES * l->size / GRANULE) ? 0 : every_lane(&n);
 	if (l->size < GRANULE)
-		return every_lane(&n);
+		return parts(&n);
 	if (l->strided && !l->stride)
 		return run(&n, l->base, l->size / GRANULE) ? 0 : lane_access(&n, first_lane(l->mask));
 	return scattered(&n);
