@@ -81,9 +81,13 @@ static bool float_agrees(const struct form *f, uint64_t got, uint64_t expected, 
 		return true;
 	if (isinf(g) || isinf(x) || isnan(g) || isnan(x))
 		return got == expected;
-	int bits = strcmp(f->ftype, "f64") == 0 ? 53 : strncmp(f->ftype, "f16", 3) == 0 ? 11 : strcmp(f->ftype, "bf16") == 0 ? 8 : 24;
+	bool f64 = strcmp(f->ftype, "f64") == 0, f16 = strncmp(f->ftype, "f16", 3) == 0, bf16 = strcmp(f->ftype, "bf16") == 0;
+	int bits = f64 ? 53 : f16 ? 11 : bf16 ? 8 : 24;
+	int lowest = f64 ? -1021 : f16 ? -13 : -125;	/* frexp's exponent of the smallest normal number */
 	int exponent;
 	frexp(fmax(fabs(x), scale), &exponent);
+	if (exponent < lowest)
+		exponent = lowest;
 	return fabs(g - x) <= f->tolerance * ldexp(1, exponent - bits);
 }
 
