@@ -13,8 +13,10 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -90,17 +92,24 @@ static int open_files(const struct compile_request *rq, struct files *f, struct 
 	return f->guest < 0 ? -1 : 0;
 }
 
-/* Without a jail the files need a folder of the host's; it goes when the script ends. */
-static const char *in_scratch(const char *script, struct buf *b)
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *level)
 {
-	buf_printf(b, "w=$(mktemp -d /tmp/judge-compile-XXXXXX) && cd \"$w\" || exit 1\ntrap 'rm -rf \"$w\"' EXIT\n%s", script);
-	return buf_str(b);
+	(void)st, (void)kind, (void)level;
+	return remove(path);
+}
+
+static void remove_folder(char **path)
+{
+	if (**path)
+		nftw(*path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static int run_script(const struct compile_request *rq, const struct toolchain *t, const struct files *f,
 		      struct jail_result *r, struct err *e)
 {
-	CLEANUP_BUF struct buf scratch = {0};
+	char scratch[] = "/tmp/judge-compile-XXXXXX";
+	CLEANUP(remove_folder) char *folder = "";		/* without a jail the files need one of the host's */
+	CLEANUP_BUF struct buf moved = {0};
 	struct jail_mount mounts[COMPILE_MOUNTS];
 	const char *argv[COMPILE_ARGS];
 	struct jail_spec s;
@@ -110,7 +119,13 @@ static int run_script(const struct compile_request *rq, const struct toolchain *
 	const char *script = compile_script(rq, t, e);
 	if (!script)
 		return -1;
-	compile_jail(&s, rq, t, rq->unsandboxed ? in_scratch(script, &scratch) : script, mounts, argv);
+	if (rq->unsandboxed) {
+		if (!(folder = mkdtemp(scratch)))
+			return folder = "", err_errno(e, "cannot make %s", scratch);
+		buf_printf(&moved, "cd %s\n%s", folder, script);
+		script = buf_str(&moved);
+	}
+	compile_jail(&s, rq, t, script, mounts, argv);
 	s.fds = fds;
 	s.n_fds = sizeof fds / sizeof *fds;
 	return jail_run(&s, r, e);

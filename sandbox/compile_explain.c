@@ -133,6 +133,25 @@ static void put_place(struct diagnostic *d, const char *code, const char *at)
 	}
 }
 
+/* A function of a CUDA library.  Headers rename some: cublasCreate becomes cublasCreate_v2. */
+static bool explain_library(struct arena *a, const char *code, struct diagnostic *d, const char *name)
+{
+	static const char *const prefixes[] = {"cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "cutensor", "nccl",
+					       "nvml", "nvrtc", "nvjpeg", "npp"};
+	for (unsigned i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+		size_t n = strlen(prefixes[i]);
+		if (strncmp(name, prefixes[i], n) != 0 || !isupper((unsigned char)name[n]))
+			continue;
+		char *plain = arena_strdup(a, name), *suffix = strstr(plain, "_v");
+		if (suffix && isdigit((unsigned char)suffix[2]))
+			*suffix = 0;
+		put_place(d, code, find_use(code, plain));
+		d->text = arena_printf(a, "%s is not supported by the judge: no library but the CUDA runtime is at hand", plain);
+		return true;
+	}
+	return false;
+}
+
 static void explain_undefined(const struct compile_request *rq, struct arena *a, const char *code, struct diagnostic *d,
 			      const char *name)
 {
@@ -147,6 +166,8 @@ static void explain_undefined(const struct compile_request *rq, struct arena *a,
 			     : arena_printf(a, "%s is not defined: the source must define it; %s", name, expected(rq, a));
 	} else if (!rq->entry && !strcmp(name, "main")) {
 		d->text = "main is not defined: a whole program needs `int main()`";
+	} else if (explain_library(a, code, d, name)) {
+		return;
 	} else if (!strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6) ||
 		   (!strncmp(name, "cu", 2) && isupper((unsigned char)name[2]))) {
 		put_place(d, code, find_use(code, word));

@@ -421,7 +421,9 @@ int jail_wait(struct jail *jail, struct jail_result *r, struct err *e)
 	if (n != (ssize_t)sizeof report)
 		report.kind = 0;
 	r->cpu_us = report.kind ? report.cpu_us : micros(usage.ru_utime) + micros(usage.ru_stime);
-	r->peak_memory = j->group ? cgroup_peak_memory(j->group) : report.peak_memory;
+	r->peak_memory = j->group ? cgroup_peak_memory(j->group) : 0;
+	if (!r->peak_memory)
+		r->peak_memory = report.peak_memory;
 	return judge_end(j, &report, late, r, e);
 }
 

@@ -165,6 +165,8 @@ TEST(link_errors_say_what_to_do)
 #define MULTIPLE(name) "/usr/bin/ld: solution.o: in function `f':\nsolution.cudafe1.cpp:(.text+0x1): multiple definition of `" name "'; libguest.a(main.o):main.c:(.text+0x0): first defined here\n"
 	CHECK_STR(explained(UNDEFINED("cudaStreamBeginCapture"), source, "solve", 5),
 		  "cudaStreamBeginCapture is not supported by the judge");
+	CHECK_STR(explained(UNDEFINED("cublasCreate_v2"), "\n int x = cublasCreate(0);", "solve", 2),
+		  "cublasCreate is not supported by the judge: no library but the CUDA runtime is at hand");
 	CHECK_STR(explained(UNDEFINED("helper(int)"), source, "solve", 6), "helper(int) is used but not defined");
 	CHECK_STR(explained(UNDEFINED("solve"), source, "solve", 4),
 		  "the signature of solve differs from the problem's: expected `void solve(const float *x, int n)`");
