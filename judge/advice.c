@@ -120,7 +120,7 @@ static void say_width(const struct facts *f, char *out, size_t size)
 
 static double worth_in_flight(const struct facts *f)
 {
-	return f->b->limiter == LIMIT_LATENCY ? 0.4 : 0;
+	return f->b->limiter == LIMIT_LATENCY && worth_width(f) < 0.3 ? 0.4 : 0;
 }
 
 static void say_in_flight(const struct facts *f, char *out, size_t size)
@@ -206,7 +206,9 @@ static void say_tail(const struct facts *f, char *out, size_t size)
 static double worth_dequantization(const struct facts *f)
 {
 	double converts = share((double)f->c->issue_convert, (double)f->c->instructions);
-	return converts > 0.05 && (issue_bound(f) || f->efficiency < 0.5) ? 0.25 + converts : 0;
+	if (converts < 0.05)
+		return 0;
+	return issue_bound(f) ? 0.25 + converts : f->efficiency < 0.5 ? 0.1 + converts : 0;
 }
 
 static void say_dequantization(const struct facts *f, char *out, size_t size)

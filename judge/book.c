@@ -106,7 +106,10 @@ void book_keep(const struct testcase *t, const struct session_run *r, const stru
 	out->syncs = r->syncs;
 	out->sectors_per_request = share(c->global_load_sectors, c->global_load_requests);
 	out->store_sectors_per_request = share(c->global_store_sectors, c->global_store_requests);
-	out->load_efficiency = share(c->global_load_bytes, 32 * c->global_load_sectors);
+	/* lanes that read the same word ask for more bytes than come: such a load is whole */
+	out->load_efficiency = fmin(1, share(c->global_load_bytes, 32 * c->global_load_sectors));
+	if (!c->global_load_sectors)
+		out->load_efficiency = NAN;
 	out->shared_conflicts = c->shared_load_conflicts + c->shared_store_conflicts;
 	out->shared_wavefronts = c->shared_load_wavefronts + c->shared_store_wavefronts;
 }

@@ -50,6 +50,6 @@ const char *figure_ratio(struct figure *f, double ratio)
 	if (isinf(ratio))
 		strcpy(f->text, "inf");
 	else
-		snprintf(f->text, sizeof f->text, ratio >= 1000 ? "%.1e" : ratio >= 10 ? "%.0f" : ratio >= 1 ? "%.2f" : "%.3f", ratio);
+		snprintf(f->text, sizeof f->text, ratio >= 1000 ? "%.1e" : ratio >= 10 ? "%.0f" : ratio >= 1 ? "%.2f" : "%.2g", ratio);
 	return f->text;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 22, SIZES_WIDTH = 22, BAR_WIDTH = 8 };
+enum { NAME_WIDTH = 22, SIZES_WIDTH = 22, BAR_WIDTH = 8, RATIO_WIDTH = BAR_WIDTH + 10 };
 
 static void put_time(const struct term *t, double us, int width)
 {
@@ -128,7 +128,7 @@ static void put_ratio(const struct case_report *r, const struct term *t)
 {
 	struct figure f;
 	if (isnan(r->error_ratio)) {
-		fprintf(t->file, "%*s", BAR_WIDTH + 10, "");
+		fprintf(t->file, "%*s", RATIO_WIDTH, "");
 		return;
 	}
 	fputs(term_on(t, r->error_ratio > 1 ? STYLE_BAD : r->error_ratio > 0.7 ? STYLE_WARN : STYLE_GOOD), t->file);
@@ -147,8 +147,9 @@ static void put_case(const struct case_report *r, const struct term *t)
 	pad(t, r->spec->name, NAME_WIDTH);
 	pad(t, sizes, SIZES_WIDTH);
 	put_ratio(r, t);
-	if (!isnan(r->quantization_error) && r->verdict != VERDICT_NONE)
-		term_put(t, STYLE_DIM, " %8s", figure_percent(&f, r->quantization_error));
+	bool quantized = !isnan(r->quantization_error) && r->verdict != VERDICT_NONE;
+	if (quantized || r->spec->visible)
+		term_put(t, STYLE_DIM, " %12s", quantized ? figure_percent(&f, r->quantization_error) : "");
 	if (r->spec->visible)
 		term_put(t, STYLE_DIM, "  sample");
 	fputc('\n', t->file);
@@ -169,8 +170,8 @@ static void put_cases(const struct grading *g, const struct term *t)
 	for (unsigned i = 0; i < n; i++)
 		right += g->cases[i].verdict == VERDICT_AC;
 	heading(t, "cases");
-	term_put(t, STYLE_DIM, "       %-*s%-*s%-*s%s\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", BAR_WIDTH + 10, "worst error / bound",
-		 quantization ? "quantization" : "");
+	term_put(t, STYLE_DIM, "       %-*s%-*s%-*s%s\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", RATIO_WIDTH, "worst error/bound",
+		 quantization ? " quantization" : "");
 	for (unsigned i = 0; i < n; i++)
 		put_case(&g->cases[i], t);
 	term_put(t, STYLE_DIM, "       %u of %u accepted", right, n);
