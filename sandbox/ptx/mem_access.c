@@ -408,11 +408,32 @@ static int load_constant(struct mem_ctx *c, const struct mem_op *op, struct mem_
 	return 0;
 }
 
+/* The commonest load by far: all lanes, side by side or at one address, in read-only memory that this instruction read
+ * before.  False: not one of these, or something is wrong; nothing is done. */
+MEM_INLINE bool load_plainly(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site, const uint64_t *addr,
+			     void *const *rows)
+{
+	struct way *w = &c->block->ways[op->site % WAYS];
+	uint64_t size = (uint64_t)op->bytes * op->n, base = addr[0], stride = addr[1] - base;
+	uint64_t length = stride ? LANES * size : size;
+	if ((stride && stride != size) || base < w->lo || base >= w->hi || w->hi - base < length || base & (size - 1))
+		return false;
+	if (w->version != c->mem->version || !(w->read_only || !c->mem->checks) || !is_strided(addr, stride))
+		return false;
+	if (!mem_move_run(mem_at(c->mem, base), stride, op, rows))
+		return false;
+	mem_count_run(c, site, w, base, length, op);
+	return true;
+}
+
 MEM_FAST int mem_load(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site, const uint64_t *addr,
 		      uint32_t mask, void *const *rows)
 {
 	struct lanes l;
 	if (!mask)
+		return 0;
+	bool global = op->space == PTX_SPACE_GLOBAL || op->space == PTX_SPACE_GENERIC;
+	if (global && mask == ALL_LANES && load_plainly(c, op, site, addr, rows))
 		return 0;
 	make_lanes(&l, addr, mask, (uint32_t)op->bytes * op->n);
 	switch (resolve(&l, op->space)) {

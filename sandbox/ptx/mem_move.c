@@ -192,23 +192,24 @@ MEM_INLINE void transpose4(quad a, quad b, quad c, quad d, uint32_t *const r[4],
 	*(quad *)(r[3] + lane) = __builtin_shuffle(t2, t3, (quad){2, 3, 6, 7});
 }
 
-/* Four 32-bit elements, all lanes, at any addresses. */
-MEM_INLINE void load_v4(const struct lanes *l, const unsigned char *memory, void *const *rows)
+/* Four 32-bit elements, all lanes, evenly spaced or anywhere. */
+MEM_INLINE void load_v4_strided(const unsigned char *p, uint64_t s, void *const *rows)
 {
 	uint32_t *r[4];
 	for (unsigned e = 0; e < 4; e++)
 		r[e] = rows[e] ? rows[e] : (void *)sink;
-	if (l->strided) {
-		const unsigned char *p = memory + l->base;
-		uint64_t s = l->stride;
-		for (unsigned i = 0; i < LANES; i += 4, p += 4 * s)
-			transpose4(*(const quad *)p, *(const quad *)(p + s), *(const quad *)(p + 2 * s),
-				   *(const quad *)(p + 3 * s), r, i);
-		return;
-	}
+	for (unsigned i = 0; i < LANES; i += 4, p += 4 * s)
+		transpose4(*(const quad *)p, *(const quad *)(p + s), *(const quad *)(p + 2 * s), *(const quad *)(p + 3 * s), r, i);
+}
+
+MEM_INLINE void load_v4(const unsigned char *memory, const uint64_t *addr, void *const *rows)
+{
+	uint32_t *r[4];
+	for (unsigned e = 0; e < 4; e++)
+		r[e] = rows[e] ? rows[e] : (void *)sink;
 	for (unsigned i = 0; i < LANES; i += 4)
-		transpose4(*(const quad *)(memory + l->addr[i]), *(const quad *)(memory + l->addr[i + 1]),
-			   *(const quad *)(memory + l->addr[i + 2]), *(const quad *)(memory + l->addr[i + 3]), r, i);
+		transpose4(*(const quad *)(memory + addr[i]), *(const quad *)(memory + addr[i + 1]),
+			   *(const quad *)(memory + addr[i + 2]), *(const quad *)(memory + addr[i + 3]), r, i);
 }
 
 MEM_INLINE void load_v2(const unsigned char *p, void *const *rows)
@@ -263,6 +264,10 @@ MEM_INLINE bool load_contiguous(const unsigned char *p, const struct mem_op *op,
 			return false;
 		return true;
 	}
+	if (op->n == 4 && op->bytes == 4 && !op->wide) {
+		load_v4_strided(p, 16, rows);
+		return true;
+	}
 	if (op->n == 2 && op->bytes == 4 && !op->wide) {
 		load_v2(p, rows);
 		return true;
@@ -274,15 +279,26 @@ MEM_INLINE bool load_contiguous(const unsigned char *p, const struct mem_op *op,
 	return false;
 }
 
+MEM_FAST bool mem_move_run(const unsigned char *p, uint64_t stride, const struct mem_op *op, void *const *rows)
+{
+	if (stride)
+		return load_contiguous(p, op, rows);
+	load_uniform(p, op, ALL_LANES, rows);
+	return true;
+}
+
 MEM_FAST void mem_move_in(const struct lanes *l, const unsigned char *memory, const struct mem_op *op, void *const *rows)
 {
+	bool all = l->mask == ALL_LANES;
 	if (l->strided && !l->stride)
 		load_uniform(memory + l->base, op, l->mask, rows);
-	else if (l->mask == ALL_LANES && op->n == 4 && op->bytes == 4 && !op->wide)
-		load_v4(l, memory, rows);
-	else if (l->mask == ALL_LANES && l->strided && l->stride == l->size && load_contiguous(memory + l->base, op, rows))
+	else if (all && l->strided && l->stride == l->size && load_contiguous(memory + l->base, op, rows))
 		return;
-	else if (l->mask == ALL_LANES && op->n == 1 && op->bytes == 4 && !op->wide && rows[0])
+	else if (all && op->n == 4 && op->bytes == 4 && !op->wide && l->strided)
+		load_v4_strided(memory + l->base, l->stride, rows);
+	else if (all && op->n == 4 && op->bytes == 4 && !op->wide)
+		load_v4(memory, l->addr, rows);
+	else if (all && op->n == 1 && op->bytes == 4 && !op->wide && rows[0])
 		load_words(l, memory, rows[0]);
 	else
 		load_lanes(l, memory, op, rows);

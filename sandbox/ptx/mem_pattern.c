@@ -258,8 +258,9 @@ MEM_INLINE void count_traffic(struct mem_ctx *c, const struct lanes *l, uint32_t
 		w->store_sectors += sectors;
 }
 
-MEM_FAST void mem_count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site,
-			       enum access_kind k, unsigned flags)
+/* k is a constant where this is expanded. */
+MEM_INLINE void count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site,
+			     enum access_kind k, unsigned flags)
 {
 	struct counters *n = c->counters;
 	unsigned lanes = lanes_of(l), bytes = lanes * l->size, lines, sectors;
@@ -289,6 +290,35 @@ MEM_FAST void mem_count_global(struct mem_ctx *c, struct mem_site *s, const stru
 		count_traffic(c, l, site, sectors, true);
 	}
 	count_traffic(c, l, site, sectors, k == ACCESS_READ);
+}
+
+MEM_FAST void mem_count_run(struct mem_ctx *c, struct mem_site *s, struct way *w, uint64_t base, uint64_t length,
+			    const struct mem_op *op)
+{
+	struct counters *n = c->counters;
+	unsigned lines, bytes = LANES * (unsigned)op->bytes * op->n;
+	unsigned sectors = touch_range(c, base, base + length, ACCESS_READ, op->flags, &lines);
+	s->requests++;
+	s->lanes += LANES;
+	s->sectors += sectors;
+	s->wavefronts += lines;
+	s->bytes += bytes;
+	n->l1_wavefronts += lines;
+	n->global_load_requests++;
+	n->global_load_sectors += sectors;
+	n->global_load_bytes += bytes;
+	w->load_sectors += sectors;
+}
+
+MEM_FAST void mem_count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site,
+			       enum access_kind k, unsigned flags)
+{
+	if (k == ACCESS_READ)
+		count_global(c, s, l, site, ACCESS_READ, flags);
+	else if (k == ACCESS_WRITE)
+		count_global(c, s, l, site, ACCESS_WRITE, flags);
+	else
+		count_global(c, s, l, site, ACCESS_ATOMIC, flags);
 }
 
 /* The wavefronts of patterns that need no table: side by side, or one address. */

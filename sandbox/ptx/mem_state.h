@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* Built for AVX2 and plain x86-64, chosen when the program starts. */
-#define MEM_FAST __attribute__((target_clones("avx2", "default")))
+#define MEM_FAST __attribute__((target_clones("avx2", "default"), no_stack_protector))
 #define MEM_INLINE static inline __attribute__((always_inline))
 
 #define ALL_LANES 0xffffffffu
@@ -145,7 +145,7 @@ struct lanes {
 	uint32_t size;			/* bytes a lane */
 	bool strided;
 	const uint64_t *addr;
-	uint64_t filled[LANES] __attribute__((aligned(64)));
+	uint64_t filled[LANES];
 };
 
 MEM_INLINE unsigned first_lane(uint32_t mask)
@@ -175,6 +175,9 @@ void mem_count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes 
 		      unsigned flags);
 void mem_count_shared(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site, enum access_kind k);
 void mem_count_local(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, bool write);
+/* A load of all lanes that takes bytes base .. base+length-1. */
+void mem_count_run(struct mem_ctx *c, struct mem_site *s, struct way *w, uint64_t base, uint64_t length,
+		   const struct mem_op *op);
 /* Whether lanes share bytes. */
 bool mem_overlap(const struct lanes *l);
 
@@ -182,6 +185,8 @@ bool mem_overlap(const struct lanes *l);
 
 /* memory: host address of device address 0 of the space.  bytes, n, wide, type as in struct mem_op. */
 void mem_move_in(const struct lanes *l, const unsigned char *memory, const struct mem_op *op, void *const *rows);
+/* A load of all lanes at p + stride * lane, stride being 0 or the size of a lane.  False: not a shape it knows. */
+bool mem_move_run(const unsigned char *p, uint64_t stride, const struct mem_op *op, void *const *rows);
 void mem_move_out(const struct lanes *l, unsigned char *memory, const struct mem_op *op, const void *const *rows);
 /* The bytes that the lanes store, op->bytes * op->n apart; inactive lanes' are undefined. */
 void mem_gather(const struct mem_op *op, uint32_t mask, const void *const *rows, unsigned char *out);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LANES = 32, ROUNDS = 40, N = 4000, SITES = 64, SPAN = 16 << 10 };
+enum { LANES = 32, ROUNDS = 40, N = 4000, SITES = 64, SPAN = 32 << 10, PLACES = 16 };
 
 struct bench {
 	struct mem *m;
@@ -18,6 +18,20 @@ struct bench {
 	uint64_t in, out;
 	uint32_t rows[8][64] __attribute__((aligned(64)));
 };
+
+/* Nanoseconds of a processor cycle now, by a chain of multiplications of three cycles each: on a busy machine the clock
+ * tells little. */
+static double cycle_ns(void)
+{
+	enum { CHAIN = 20000 };
+	struct timespec a, z;
+	uint64_t x = 3;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (unsigned i = 0; i < CHAIN; i++)
+		__asm__ volatile("imul %0, %0" : "+r"(x));
+	clock_gettime(CLOCK_MONOTONIC, &z);
+	return ((double)(z.tv_sec - a.tv_sec) * 1e9 + (double)(z.tv_nsec - a.tv_nsec)) / (3.0 * CHAIN);
+}
 
 static double now_ns(void)
 {
@@ -87,14 +101,13 @@ static double round_of(struct bench *b, const struct shape *s, uint32_t site)
 	uint64_t base = !s->global ? 0 : s->read_only ? b->in : b->out, delta[LANES];
 	for (unsigned i = 0; i < LANES; i++)
 		delta[i] = s->fragment ? i / 4 * 272 + i % 4 * 4 : (uint64_t)(i * s->stride);
-	uint64_t room = SPAN - delta[LANES - 1] - 32, at = 0;
+	static uint64_t addr[PLACES][LANES] __attribute__((aligned(64)));
+	for (unsigned k = 0; k < PLACES; k++)
+		for (unsigned i = 0; i < LANES; i++)
+			addr[k][i] = base + k * s->move % (SPAN - delta[LANES - 1] - 32) + delta[i];
 	double start = now_ns();
 	for (unsigned k = 0; k < N; k++) {
-		uint64_t addr[LANES];
-		for (unsigned i = 0; i < LANES; i++)
-			addr[i] = base + at + delta[i];
-		access(b, s, &op, addr);
-		at = at + (uint64_t)s->move <= room ? at + (uint64_t)s->move : 0;
+		access(b, s, &op, addr[k % PLACES]);
 		if (k % 256 == 0)
 			mem_barrier(b->c.block, 0xff, 0xff);
 		b->trace.n = 0;
@@ -135,18 +148,19 @@ int main(int argc, char **argv)
 	l1_begin(b.c.l1, 64 << 10, &b.trace);
 	mem_launch_begin(b.m, 0, (const uint32_t[3]){1 << 20, 1, 1});
 	write_all(&b);
-	printf("memory accesses of a warp, nanoseconds each (best of %d rounds)\n", ROUNDS);
+	printf("memory accesses of a warp, each: nanoseconds, cycles (best of %d rounds)\n", ROUNDS);
 	for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		double best = 1e9;
+		double best = 1e9, cycle = 1e9;
 		if (argc > 1 && !strstr(shapes[i].name, argv[1]))
 			continue;
 		for (unsigned k = 0; k < ROUNDS; k++) {
-			double ns = round_of(&b, &shapes[i], i);
+			double ns = round_of(&b, &shapes[i], i), c = cycle_ns();
 			best = ns < best ? ns : best;
+			cycle = c < cycle ? c : cycle;
 		}
 		mem_block_reset(b.c.block);
 		write_all(&b);
-		printf("  %-46s %7.1f\n", shapes[i].name, best);
+		printf("  %-46s %7.1f %7.0f\n", shapes[i].name, best, best / cycle);
 	}
 	return 0;
 }
