@@ -14,6 +14,7 @@ struct rmw {
 	enum mem_atom atom;
 	enum ptx_type type;
 	bool flush;			/* f32 subnormals are zero */
+	bool own;			/* no other host thread works on this memory */
 };
 
 /* ---- floats ---- */
@@ -153,10 +154,15 @@ static uint64_t combine(const struct rmw *r, uint64_t a, uint64_t b, uint64_t c)
 	BUG("atomic operation %d", r->atom);
 }
 
-/* On an element in memory; gives the value before. */
+/* On an element in memory; gives the value before.  Shared memory is one host thread's own. */
 #define ELEMENT(T)                                                                                             \
 	static uint64_t on_##T(void *p, const struct rmw *r, uint64_t b, uint64_t c)                           \
 	{                                                                                                      \
+		if (r->own) {                                                                                  \
+			T was = *(T *)p;                                                                       \
+			*(T *)p = (T)combine(r, was, (T)b, (T)c);                                              \
+			return was;                                                                            \
+		}                                                                                              \
 		T old = __atomic_load_n((T *)p, __ATOMIC_RELAXED);                                             \
 		while (!__atomic_compare_exchange_n((T *)p, &old, (T)combine(r, old, (T)b, (T)c), false,       \
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))                       \
@@ -207,10 +213,28 @@ static void pair(unsigned char *p, const struct mem_op *op, unsigned lane, void 
 	row_set(op, d, 1, lane, old[1]);
 }
 
-static void every_lane(const struct lanes *l, unsigned char *memory, const struct mem_op *op, bool flush, void *const *d,
+/* Sums of 32-bit integers of which nobody wants the old value. */
+static void add_words(const struct lanes *l, unsigned char *memory, const uint32_t *b, bool own)
+{
+	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
+		unsigned lane = first_lane(rest);
+		uint32_t *p = (uint32_t *)(memory + lane_address(l, lane));
+		if (own)
+			*p += b[lane];
+		else
+			__atomic_fetch_add(p, b[lane], __ATOMIC_RELAXED);
+	}
+}
+
+static void every_lane(const struct lanes *l, unsigned char *memory, const struct mem_op *op, bool shared, void *const *d,
 		       const void *const *b, const void *const *c)
 {
-	struct rmw r = {op->atom, op->type, flush};
+	struct rmw r = {op->atom, op->type, !shared, shared};
+	bool word = op->n == 1 && op->bytes == 4 && (op->type == PTX_T_U32 || op->type == PTX_T_S32);
+	if (word && op->atom == ATOM_ADD && (!d || !d[0])) {
+		add_words(l, memory, b[0], shared);
+		return;
+	}
 	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
 		unsigned lane = first_lane(rest);
 		unsigned char *p = memory + lane_address(l, lane);
@@ -242,7 +266,7 @@ static int in_global(struct mem_ctx *c, const struct mem_op *op, struct mem_site
 		return -1;
 	if (shadow && c->mem->checks && mem_lines_access(c, l, shadow, op->site, kind_of(op, d), NULL) < 0)
 		return -1;
-	every_lane(l, c->mem->base - MEM_GLOBAL_BASE, op, true, d, b, c_rows);
+	every_lane(l, c->mem->base - MEM_GLOBAL_BASE, op, false, d, b, c_rows);
 	mem_count_global(c, site, l, op->site, ACCESS_ATOMIC, op->flags);
 	return 0;
 }
@@ -254,7 +278,7 @@ static int in_shared(struct mem_ctx *c, const struct mem_op *op, struct mem_site
 		return -1;
 	if (c->block->wtag && mem_tags_access(c, l, op->site, kind_of(op, d), NULL) < 0)
 		return -1;
-	every_lane(l, c->block->shared, op, false, d, b, c_rows);
+	every_lane(l, c->block->shared, op, true, d, b, c_rows);
 	mem_count_shared(c, site, l, op->site, ACCESS_ATOMIC);
 	return 0;
 }

@@ -523,6 +523,21 @@ MEM_INLINE bool write_word(uint32_t *t, uint32_t *r, uint16_t *site, const struc
 	return true;
 }
 
+MEM_INLINE bool atomic_word(uint32_t *t, uint32_t *r, uint16_t *site, const struct note *n)
+{
+	uint32_t x = *t ^ n->w, y = *r ^ n->r;
+	if (x & (INIT | POISON | COMPLEX) || (!(y & GEN) && y & (R_WARP | R_MANY)))
+		return false;
+	if (x & GEN)
+		*t = n->w | ATOMIC;
+	else if (x & BYTES || !(*t & ATOMIC))
+		return false;
+	else if (x & WARP)
+		*t |= MANY;
+	*site = n->site < NO_SITE16 ? (uint16_t)n->site : NO_SITE16;
+	return true;
+}
+
 /* Some bytes of a word. */
 MEM_INLINE bool read_part(uint32_t *t, uint32_t *r, uint32_t bytes, const struct note *n)
 {
@@ -579,6 +594,17 @@ MEM_INLINE int scattered(const struct note *n)
 	return 0;
 }
 
+MEM_INLINE int atomics(const struct note *n)
+{
+	for (uint32_t rest = n->l->mask; rest; rest &= rest - 1) {
+		unsigned lane = first_lane(rest);
+		uint64_t g = lane_address(n->l, lane) / GRANULE;
+		if (!atomic_word(n->b->wtag + g, n->b->rtag + g, n->b->wsite + g, n) && lane_access(n, lane) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 MEM_INLINE int parts(const struct note *n)
 {
 	const struct lanes *l = n->l;
@@ -600,6 +626,8 @@ MEM_FAST int mem_tags_access(struct mem_ctx *c, const struct lanes *l, uint32_t 
 	struct note n = note_of(c, l, site, k, s);
 	if (s && mem_overlap(l) && mem_check_agree(c, l, FAULT_RACE_SHARED, site, s) < 0)
 		return -1;
+	if (!c->block->precise && k == ACCESS_ATOMIC && l->size == GRANULE)
+		return atomics(&n);
 	if (c->block->precise || (k != ACCESS_READ && k != ACCESS_WRITE))
 		return every_lane(&n);
 	if (l->strided && l->stride == l->size && !(l->base % GRANULE))
