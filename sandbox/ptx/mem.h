@@ -2,16 +2,17 @@
  *
  * Theory of operation.  Global memory is one reserved range of host memory, so that translation is an addition; an
  * address is legal only inside a live allocation.  Allocations are 256-byte aligned with guard zones around them.
- * Each 4-byte granule of a read-write allocation has shadow state: which bytes were ever written, and who last wrote
- * and read it in this launch.  Allocations marked read-only (inputs of a case) need no shadow: they are whole, and a
- * write to them is a fault.
+ * Each byte of a read-write allocation has shadow state: whether it was ever written, and who wrote and read it in this
+ * launch.  Allocations marked read-only (inputs of a case) need no shadow: they are whole, and a write to them is a
+ * fault.  A block sees as written what was so before the launch and what it wrote itself.
  *
  * Races.  Two accesses to the same byte, one of them a write, not both atomic, not ordered by a barrier, from different
  * warps.  Inside a block, order comes from a vector clock per warp: a barrier joins the clocks of those that take part;
  * barrier.arrive hands its clock to those that wait.  Between blocks of one launch nothing orders, except in a launch
  * marked MEM_COMMUNICATES (its code has fences, acquire/release, or cooperative grid sync), where cross-block reports
- * are off.  Lanes of one store instruction that write different values to one address are a race too.  What is
- * reported does not depend on the order in which blocks ran.
+ * are off.  Lanes of one store instruction that write different values to one address are a race too; writers that all
+ * write the same value are not.  Races inside a block are faults of the access; races between blocks come at the end of
+ * the launch, and don't depend on the order in which blocks ran.
  *
  * An access function works on up to 32 lanes: `addr` is what each lane's address operand plus offset gives, `mask` the
  * active lanes.  It checks (space, bounds, alignment, initialised, race, cp.async pending), moves the data, counts

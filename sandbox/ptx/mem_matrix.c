@@ -40,7 +40,7 @@ int mem_matrix_load(struct mem_ctx *c, struct mem_site *site, const uint64_t *ad
 		for (unsigned lane = 0; lane < LANES && rows[k]; lane++)
 			rows[k][lane] = *element(m, lane, 0, transpose) | (uint32_t)*element(m, lane, 1, transpose) << 16;
 	}
-	mem_count_shared(c, site, &l, index, ACCESS_READ);
+	mem_count_shared(c, site, &l, index, ACCESS_MATRIX);
 	return 0;
 }
 

@@ -1,21 +1,36 @@
-/* Counting: sectors and lines of global accesses, wavefronts and conflicts of shared ones.
+/* Counting: sectors and lines of global accesses, wavefronts and conflicts of shared and global ones.
  *
- * Shared memory has 32 banks of 4 bytes.  Lanes of up to 4 bytes go together, of 8 bytes by half warps, of 16 by quarters;
- * each such pass takes as many wavefronts as its busiest bank has different words.  A pass's wavefronts but the first are
- * conflicts.  Moving all addresses by whole words turns the banks but changes neither, and moving them by whole lines
- * changes no sector count, so what was found for a pattern of lanes holds for the next access of its kind: an
- * instruction mostly repeats its pattern, and the block keeps the last one of each.
+ * Shared memory and L1 have 32 banks of 4 bytes.  Lanes of up to 4 bytes go together, of 8 bytes by half warps, of 16 by
+ * quarters; each such pass takes as many wavefronts as its busiest bank has different words.  A pass's wavefronts but the
+ * first are conflicts.  A load from shared memory does two passes as one if every lane has the address of its neighbour
+ * lane ^ 1, or every lane that of lane ^ 2 (lanes that are not active don't matter).  A load from global memory can't do
+ * better than four lines a wavefront.  All this is what an H200 counts; tests/unit/mem_test.c has the figures.
+ *
+ * Moving all addresses by whole words turns the banks but changes no count, and moving them by whole lines changes no
+ * sectors, so what was found for a pattern of lanes holds for the next access of its kind: an instruction mostly repeats
+ * its pattern, and the block keeps the last one of each.
  */
 #include "mem_state.h"
 
-enum { BANKS = 32, HASH = 64 };
+enum { BANKS = 32, HASH = 64, LINES_AT_ONCE = 4 };
 
-/* ---- shared: wavefronts ---- */
+/* Lanes that go through the banks together. */
+MEM_INLINE unsigned pass_lanes(unsigned size)
+{
+	return size <= 4 ? LANES : LANES * 4u / size;
+}
+
+MEM_INLINE uint32_t pass_mask(unsigned first, unsigned lanes)
+{
+	return lanes >= LANES ? ALL_LANES : ((1u << lanes) - 1) << first;
+}
+
+/* ---- wavefronts ---- */
 
 /* Wavefronts of the lanes of one pass.  Each turn serves one word of every bank. */
 static unsigned pass_wavefronts(const struct pattern *p, uint32_t mask)
 {
-	uint32_t left[LANES], word[BANKS];
+	uint32_t left[2 * LANES], word[BANKS];
 	unsigned words = p->size < 4 ? 1 : p->size / 4u, n = 0, turns = 0;
 	for (; mask; mask &= mask - 1)
 		for (unsigned k = 0; k < words; k++)
@@ -37,18 +52,66 @@ static unsigned pass_wavefronts(const struct pattern *p, uint32_t mask)
 	return turns;
 }
 
+/* Do all lanes that have their partner lane ^ by active share its address? */
+static bool partners_agree(const struct pattern *p, unsigned by)
+{
+	for (unsigned i = 0; i < LANES; i++)
+		if (p->mask >> i & p->mask >> (i ^ by) & 1 && p->delta[i] != p->delta[i ^ by])
+			return false;
+	return true;
+}
+
+static unsigned pass_lines(const struct pattern *p, uint32_t mask)
+{
+	uint32_t seen[LANES];
+	unsigned n = 0;
+	for (; mask; mask &= mask - 1) {
+		uint32_t line = (p->delta[first_lane(mask)] + p->phase) / LINE;
+		unsigned k = n;
+		while (k && seen[k - 1] != line)
+			k--;
+		if (!k)
+			seen[n++] = line;
+	}
+	return n;
+}
+
 static void find_wavefronts(struct pattern *p)
 {
-	unsigned lanes = p->size <= 4 ? LANES : LANES * 4u / p->size, total = 0, ideal = 0;
+	unsigned lanes = pass_lanes(p->size), total = 0, passes = 0;
+	if (p->kind == SHARED_LOAD && lanes < LANES && (partners_agree(p, 1) || partners_agree(p, 2)))
+		lanes *= 2;
 	for (unsigned first = 0; first < LANES; first += lanes) {
-		uint32_t pass = p->mask & (lanes == LANES ? ALL_LANES : ((1u << lanes) - 1) << first);
+		uint32_t pass = p->mask & pass_mask(first, lanes);
 		if (!pass)
 			continue;
-		total += pass_wavefronts(p, pass);
-		ideal++;
+		unsigned waves = pass_wavefronts(p, pass);
+		unsigned lines = p->kind == GLOBAL_LOAD ? pass_lines(p, pass) : 0;
+		unsigned least = (lines + LINES_AT_ONCE - 1) / LINES_AT_ONCE;
+		total += waves > least ? waves : least;
+		passes++;
 	}
 	p->wavefronts = (uint8_t)total;
-	p->conflicts = (uint8_t)(total - ideal);
+	p->conflicts = (uint8_t)(total - passes);
+}
+
+/* The same for all lanes, evenly spaced by a multiple of 4 bytes that is not 0: the lanes of a pass are as many as there
+ * are banks of a lane's size, so the largest power of two that divides the stride tells how often a bank is hit. */
+MEM_INLINE unsigned strided_wavefronts(uint64_t base, uint64_t stride, unsigned size, bool global_load, unsigned *passes)
+{
+	unsigned lanes = pass_lanes(size), unit = size < 4 ? 4 : size;
+	unsigned step = (unsigned)(stride / unit) % lanes, waves = step ? step & -step : lanes, total = 0;
+	*passes = LANES / lanes;
+	if (!global_load)
+		return waves * *passes;
+	for (unsigned i = 0; i < *passes; i++) {
+		uint64_t first = base + i * lanes * stride, last = first + (lanes - 1) * stride;
+		uint64_t span = last > first ? last / LINE - first / LINE : first / LINE - last / LINE;
+		unsigned lines = span + 1 < lanes ? (unsigned)span + 1 : lanes;
+		unsigned least = (lines + LINES_AT_ONCE - 1) / LINES_AT_ONCE;
+		total += waves > least ? waves : least;
+	}
+	return total;
 }
 
 /* ---- global: lines and sectors ---- */
@@ -133,25 +196,26 @@ MEM_INLINE void find_deltas(const struct lanes *l, uint32_t *delta)
 			delta[i] = (uint32_t)l->addr[i] - first;
 }
 
-MEM_INLINE const struct pattern *pattern(struct mem_block *b, const struct lanes *l, uint32_t site, enum ptx_space space)
+MEM_INLINE const struct pattern *pattern(struct mem_block *b, const struct lanes *l, uint32_t site, enum pattern_kind kind)
 {
 	struct pattern *p = &b->patterns[site % PATTERNS];
 	uint32_t delta[LANES];
-	uint8_t phase = (uint8_t)(lane_address(l, first_lane(l->mask)) % (space == PTX_SPACE_SHARED ? 4 : LINE));
-	bool far = l->hi - l->lo >= FAR;
+	bool global = kind == GLOBAL_LOAD || kind == GLOBAL_STORE, far = l->hi - l->lo >= FAR;
+	uint8_t phase = (uint8_t)(lane_address(l, first_lane(l->mask)) % (global ? LINE : 4));
 	find_deltas(l, delta);
-	if (!far && p->mask == l->mask && p->size == l->size && p->phase == phase && p->space == space &&
+	if (!far && p->mask == l->mask && p->size == l->size && p->phase == phase && p->kind == kind &&
 	    same_deltas(p->delta, delta))
 		return p;
 	memcpy(p->delta, delta, sizeof delta);
 	p->mask = l->mask;
 	p->size = (uint8_t)l->size;
 	p->phase = phase;
-	p->space = far ? PTX_SPACE_NONE : (uint8_t)space;
-	if (space == PTX_SPACE_SHARED)
-		find_wavefronts(p);
-	else
+	p->kind = (uint8_t)kind;
+	find_wavefronts(p);
+	if (global)
 		find_lines(p, l);
+	if (far)
+		p->kind = PATTERN_NONE;
 	return p;
 }
 
@@ -177,11 +241,9 @@ MEM_INLINE void touch(struct mem_ctx *c, uint64_t line, unsigned sectors, enum a
 }
 
 /* Bytes from .. end-1, all of them: the sectors. */
-MEM_INLINE unsigned touch_range(struct mem_ctx *c, uint64_t from, uint64_t end, enum access_kind k, unsigned flags,
-				unsigned *lines)
+MEM_INLINE unsigned touch_range(struct mem_ctx *c, uint64_t from, uint64_t end, enum access_kind k, unsigned flags)
 {
 	uint64_t first = from / LINE, last = (end - 1) / LINE;
-	*lines = (unsigned)(last - first) + 1;
 	for (uint64_t line = first; line <= last; line++) {
 		unsigned sectors = 15;
 		if (line == first)
@@ -193,34 +255,29 @@ MEM_INLINE unsigned touch_range(struct mem_ctx *c, uint64_t from, uint64_t end, 
 	return (unsigned)((end - 1) / SECTOR - from / SECTOR) + 1;
 }
 
-MEM_INLINE unsigned touch_pattern(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k,
-				  unsigned flags, unsigned *lines)
+MEM_INLINE void touch_pattern(struct mem_ctx *c, const struct lanes *l, const struct pattern *p, enum access_kind k,
+			      unsigned flags)
 {
-	const struct pattern *p = pattern(c->block, l, site, PTX_SPACE_GLOBAL);
 	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
 	for (unsigned i = 0; i < p->n_lines; i++)
 		touch(c, origin + (uint64_t)p->line[i], p->line_sectors[i], k, flags);
-	*lines = p->n_lines;
-	return p->sectors;
 }
 
 /* Lines of evenly spaced lanes come in order. */
-MEM_INLINE unsigned touch_strided(struct mem_ctx *c, const struct lanes *l, enum access_kind k, unsigned flags, unsigned *lines)
+MEM_INLINE unsigned touch_strided(struct mem_ctx *c, const struct lanes *l, enum access_kind k, unsigned flags)
 {
 	uint64_t addr = l->base, line = addr / LINE;
-	unsigned sectors = 0, all = 0, n = 1;
+	unsigned sectors = 0, all = 0;
 	for (unsigned i = 0; i < LANES; i++, addr += l->stride) {
 		if (addr / LINE != line) {
 			touch(c, line, sectors, k, flags);
 			all += (unsigned)__builtin_popcount(sectors);
 			line = addr / LINE;
 			sectors = 0;
-			n++;
 		}
 		sectors |= 1u << addr % LINE / SECTOR;
 	}
 	touch(c, line, sectors, k, flags);
-	*lines = n;
 	return all + (unsigned)__builtin_popcount(sectors);
 }
 
@@ -238,7 +295,7 @@ static void add_traffic(struct mem_ctx *c, uint64_t addr, uint64_t sectors, bool
 /* An access to several allocations, each line to its own. */
 static void add_traffic_by_line(struct mem_ctx *c, const struct lanes *l, uint32_t site, bool load)
 {
-	const struct pattern *p = pattern(c->block, l, site, PTX_SPACE_GLOBAL);
+	const struct pattern *p = pattern(c->block, l, site, load ? GLOBAL_LOAD : GLOBAL_STORE);
 	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
 	for (unsigned i = 0; i < p->n_lines; i++) {
 		uint64_t line = (origin + (uint64_t)p->line[i]) * LINE;
@@ -258,24 +315,39 @@ MEM_INLINE void count_traffic(struct mem_ctx *c, const struct lanes *l, uint32_t
 		w->store_sectors += sectors;
 }
 
+/* Side by side or at one address: a wavefront for each pass that has a lane. */
+MEM_INLINE unsigned run_wavefronts(uint32_t mask, unsigned size)
+{
+	unsigned lanes = pass_lanes(size), passes = 0;
+	for (unsigned first = 0; first < LANES; first += lanes)
+		passes += (mask & pass_mask(first, lanes)) != 0;
+	return passes;
+}
+
 /* k is a constant where this is expanded. */
 MEM_INLINE void count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site,
 			     enum access_kind k, unsigned flags)
 {
 	struct counters *n = c->counters;
-	unsigned lanes = lanes_of(l), bytes = lanes * l->size, lines, sectors;
-	if (l->strided && (l->stride == l->size || !l->stride))
-		sectors = touch_range(c, l->lo, l->hi + l->size, k, flags, &lines);
-	else if (l->strided)
-		sectors = touch_strided(c, l, k, flags, &lines);
-	else
-		sectors = touch_pattern(c, l, site, k, flags, &lines);
+	unsigned lanes = lanes_of(l), bytes = lanes * l->size, waves, sectors, passes;
+	if (l->strided && (l->stride == l->size || !l->stride)) {
+		sectors = touch_range(c, l->lo, l->hi + l->size, k, flags);
+		waves = run_wavefronts(l->mask, l->size);
+	} else if (l->strided && l->stride % 4 == 0) {
+		sectors = touch_strided(c, l, k, flags);
+		waves = strided_wavefronts(l->base, l->stride, l->size, k == ACCESS_READ, &passes);
+	} else {
+		const struct pattern *p = pattern(c->block, l, site, k == ACCESS_READ ? GLOBAL_LOAD : GLOBAL_STORE);
+		touch_pattern(c, l, p, k, flags);
+		sectors = p->sectors;
+		waves = p->wavefronts;
+	}
 	s->requests++;
 	s->lanes += lanes;
 	s->sectors += sectors;
-	s->wavefronts += lines;
+	s->wavefronts += waves;
 	s->bytes += bytes;
-	n->l1_wavefronts += lines;
+	n->l1_wavefronts += waves;
 	if (k == ACCESS_READ) {
 		n->global_load_requests++;
 		n->global_load_sectors += sectors;
@@ -296,14 +368,14 @@ MEM_FAST void mem_count_run(struct mem_ctx *c, struct mem_site *s, struct way *w
 			    const struct mem_op *op)
 {
 	struct counters *n = c->counters;
-	unsigned lines, bytes = LANES * (unsigned)op->bytes * op->n;
-	unsigned sectors = touch_range(c, base, base + length, ACCESS_READ, op->flags, &lines);
+	unsigned size = (unsigned)op->bytes * op->n, bytes = LANES * size, waves = size <= 4 ? 1 : size / 4;
+	unsigned sectors = touch_range(c, base, base + length, ACCESS_READ, op->flags);
 	s->requests++;
 	s->lanes += LANES;
 	s->sectors += sectors;
-	s->wavefronts += lines;
+	s->wavefronts += waves;
 	s->bytes += bytes;
-	n->l1_wavefronts += lines;
+	n->l1_wavefronts += waves;
 	n->global_load_requests++;
 	n->global_load_sectors += sectors;
 	n->global_load_bytes += bytes;
@@ -321,28 +393,20 @@ MEM_FAST void mem_count_global(struct mem_ctx *c, struct mem_site *s, const stru
 		count_global(c, s, l, site, ACCESS_ATOMIC, flags);
 }
 
-/* The wavefronts of patterns that need no table: side by side, or one address. */
-MEM_INLINE bool plain_wavefronts(const struct lanes *l, unsigned *wavefronts)
-{
-	unsigned passes = l->size <= 4 ? 1 : l->size / 4;
-	if (!l->strided || (l->stride && l->stride != l->size))
-		return false;
-	if (l->mask == ALL_LANES)
-		*wavefronts = passes;
-	else if (passes == 1 || !(l->mask & (l->mask - 1)))
-		*wavefronts = 1;
-	else
-		return false;
-	return true;
-}
-
 MEM_FAST void mem_count_shared(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site,
 			       enum access_kind k)
 {
 	struct counters *n = c->counters;
-	unsigned lanes = lanes_of(l), wavefronts, conflicts = 0;
-	if (!plain_wavefronts(l, &wavefronts)) {
-		const struct pattern *p = pattern(c->block, l, site, PTX_SPACE_SHARED);
+	unsigned lanes = lanes_of(l), wavefronts, conflicts = 0, passes;
+	if (l->strided && l->stride == l->size) {
+		wavefronts = l->size <= 4 ? 1 : l->size / 4;
+	} else if (l->strided && !l->stride && l->size <= 4) {
+		wavefronts = 1;
+	} else if (l->strided && l->stride && l->stride % 4 == 0) {
+		wavefronts = strided_wavefronts(l->base, l->stride, l->size, false, &passes);
+		conflicts = wavefronts - passes;
+	} else {
+		const struct pattern *p = pattern(c->block, l, site, k == ACCESS_READ ? SHARED_LOAD : SHARED_STORE);
 		wavefronts = p->wavefronts;
 		conflicts = p->conflicts;
 	}
@@ -351,7 +415,7 @@ MEM_FAST void mem_count_shared(struct mem_ctx *c, struct mem_site *s, const stru
 	s->wavefronts += wavefronts;
 	s->conflicts += conflicts;
 	s->bytes += lanes * l->size;
-	if (k == ACCESS_READ) {
+	if (k == ACCESS_READ || k == ACCESS_MATRIX) {
 		n->shared_load_requests++;
 		n->shared_load_wavefronts += wavefronts;
 		n->shared_load_conflicts += conflicts;

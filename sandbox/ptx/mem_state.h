@@ -87,12 +87,14 @@ struct way {
 
 enum { WAYS = 16, PATTERNS = 32 };
 
+enum pattern_kind { PATTERN_NONE, SHARED_LOAD, SHARED_STORE, GLOBAL_LOAD, GLOBAL_STORE };
+
 /* How the lanes of an access lie to each other, with what follows from it: see mem_pattern.c. */
 struct pattern {
 	uint32_t delta[LANES];		/* address - address of the first lane; inactive lanes 0 */
 	uint32_t mask;
-	uint8_t size, phase, space;	/* bytes a lane; first address modulo 128 (shared: 4); the key ends here */
-	uint8_t wavefronts, conflicts;	/* shared */
+	uint8_t size, phase, kind;	/* bytes a lane; first address modulo 128 (shared: 4); the key ends here */
+	uint8_t wavefronts, conflicts;
 	uint8_t sectors, n_lines;	/* global */
 	int64_t line[LANES];		/* (address / 128) - (first address / 128), in order of the lanes */
 	uint8_t line_sectors[LANES];
@@ -158,7 +160,8 @@ MEM_INLINE uint64_t lane_address(const struct lanes *l, unsigned lane)
 	return l->strided ? l->base + lane * l->stride : l->addr[lane];
 }
 
-enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_VOLATILE_READ, ACCESS_VOLATILE_WRITE };
+/* MATRIX: only to count ldmatrix, whose passes are never done together. */
+enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_VOLATILE_READ, ACCESS_VOLATILE_WRITE, ACCESS_MATRIX };
 
 void mem_lanes(struct lanes *l, const uint64_t *addr, uint32_t mask, uint32_t size);
 /* Generic addresses: the window of the first lane, and the lanes that are in it; *base is to be taken off theirs. */

@@ -600,72 +600,129 @@ TEST(sectors_of_random_patterns)
 	unsigned seed = 1;
 	for (unsigned round = 0; round < 3000; round++) {
 		struct mem_op op = op_of(G, 4, 1, PTX_T_U32, round % 3);
-		uint64_t addr[LANES], before = w->n.global_load_sectors, waves = w->n.l1_wavefronts;
+		uint64_t addr[LANES], before = w->n.global_load_sectors;
 		uint32_t mask = round % 2 ? ALL : (uint32_t)rand_r(&seed) | 1;
 		unsigned span = 8u << rand_r(&seed) % 10, stride = 4 * (unsigned)(rand_r(&seed) % 40);
 		for (unsigned i = 0; i < LANES; i++)
 			addr[i] = g + 4 * (uint64_t)(round % 5 ? (unsigned)rand_r(&seed) % span : round % 7 + i * stride / 4);
 		struct row r[8];
 		OK(load_at(w, 0, &op, addr, mask, r));
-		static uint8_t seen[2048], line[512];
-		unsigned sectors = 0, lines = 0;
+		static uint8_t seen[2048];
+		unsigned sectors = 0;
 		memset(seen, 0, sizeof seen);
-		memset(line, 0, sizeof line);
 		for (unsigned i = 0; i < LANES; i++)
 			if (mask >> i & 1) {
 				sectors += !seen[(addr[i] - g) / 32];
 				seen[(addr[i] - g) / 32] = 1;
-				lines += !line[(addr[i] - g) / 128];
-				line[(addr[i] - g) / 128] = 1;
 			}
 		CHECK_EQ(w->n.global_load_sectors - before, sectors);
-		CHECK_EQ(w->n.l1_wavefronts - waves, lines);
 	}
 	leave(w);
 }
 
-static unsigned waves_of(struct world *w, unsigned bytes, unsigned n, int64_t stride, uint32_t mask, unsigned *conflicts)
+/* Wavefronts and conflicts as ncu counts them on an H200 (l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld and _st,
+ * l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld and _st). */
+static const struct bank_case {
+	unsigned bytes, n;
+	uint32_t mask;
+	unsigned group, modulo, step, inner;	/* offset of lane i: i / group % modulo * step + i % group * inner */
+	unsigned load, load_conflicts, store, store_conflicts;
+} BANK_CASES[] = {
+	{4, 1, ALL, 1, 32, 4, 0, 1, 0, 1, 0},
+	{4, 1, ALL, 32, 1, 0, 0, 1, 0, 1, 0},
+	{4, 1, ALL, 1, 32, 8, 0, 2, 1, 2, 1},
+	{4, 1, ALL, 1, 32, 16, 0, 4, 3, 4, 3},
+	{4, 1, ALL, 1, 32, 128, 0, 32, 31, 32, 31},
+	{4, 1, ALL, 1, 32, 132, 0, 1, 0, 1, 0},
+	{4, 1, 0xff, 1, 32, 128, 0, 8, 7, 8, 7},
+	{4, 1, ALL, 4, 8, 272, 4, 1, 0, 1, 0},
+	{4, 1, ALL, 4, 8, 64, 4, 4, 3, 4, 3},
+	{1, 1, ALL, 1, 32, 1, 0, 1, 0, 1, 0},
+	{1, 1, ALL, 1, 32, 4, 0, 1, 0, 1, 0},
+	{1, 1, ALL, 1, 32, 128, 0, 32, 31, 32, 31},
+	{4, 2, ALL, 1, 32, 8, 0, 2, 0, 2, 0},
+	{4, 2, ALL, 32, 1, 0, 0, 1, 0, 2, 0},
+	{4, 2, ALL, 2, 16, 8, 0, 1, 0, 2, 0},
+	{4, 2, ALL, 1, 16, 8, 0, 2, 0, 2, 0},
+	{4, 2, ALL, 4, 8, 8, 0, 1, 0, 2, 0},
+	{4, 2, ALL, 1, 32, 16, 0, 4, 2, 4, 2},
+	{4, 2, ALL, 1, 32, 256, 0, 32, 30, 32, 30},
+	{4, 2, 0xffff, 1, 32, 8, 0, 1, 0, 1, 0},
+	{4, 2, 0xff00ff, 1, 32, 8, 0, 2, 0, 2, 0},
+	{4, 4, ALL, 1, 32, 16, 0, 4, 0, 4, 0},
+	{4, 4, ALL, 32, 1, 0, 0, 2, 0, 4, 0},
+	{4, 4, ALL, 2, 16, 16, 0, 2, 0, 4, 0},
+	{4, 4, ALL, 4, 8, 16, 0, 2, 0, 4, 0},
+	{4, 4, ALL, 8, 4, 16, 0, 2, 0, 4, 0},
+	{4, 4, ALL, 1, 8, 16, 0, 4, 0, 4, 0},
+	{4, 4, ALL, 1, 16, 16, 0, 4, 0, 4, 0},
+	{4, 4, ALL, 1, 4, 16, 0, 4, 0, 4, 0},
+	{4, 4, ALL, 1, 2, 16, 0, 2, 0, 4, 0},
+	{4, 4, ALL, 1, 32, 32, 0, 8, 4, 8, 4},
+	{4, 4, ALL, 1, 32, 64, 0, 16, 12, 16, 12},
+	{4, 4, ALL, 1, 32, 128, 0, 32, 28, 32, 28},
+	{4, 4, ALL, 1, 32, 144, 0, 4, 0, 4, 0},
+	{4, 4, ALL, 2, 16, 32, 0, 4, 2, 4, 0},
+	{4, 4, 0xff, 1, 32, 16, 0, 1, 0, 1, 0},
+	{4, 4, 1, 1, 32, 16, 0, 1, 0, 1, 0},
+	{4, 4, 0x101, 1, 32, 16, 0, 2, 1, 2, 0},
+	{4, 4, 0x01010101, 1, 32, 16, 0, 4, 2, 4, 0},
+	{4, 4, 0x0f0f0f0f, 1, 32, 16, 0, 4, 0, 4, 0},
+	{4, 4, 0x03030303, 8, 4, 32, 16, 2, 0, 4, 0},
+};
+
+static void case_addresses(const struct bank_case *b, uint64_t base, uint64_t *addr)
 {
-	struct mem_op op = op_of(S, bytes, n, PTX_T_U32, 6);
-	uint64_t addr[LANES], before = w->n.shared_load_wavefronts, was = w->n.shared_load_conflicts;
-	struct row r[16];
-	line_up(addr, 0, stride);
-	OK(load_at(w, 0, &op, addr, mask, r));
-	*conflicts = (unsigned)(w->n.shared_load_conflicts - was);
-	return (unsigned)(w->n.shared_load_wavefronts - before);
+	for (unsigned i = 0; i < LANES; i++)
+		addr[i] = base + i / b->group % b->modulo * b->step + i % b->group * b->inner;
 }
 
 TEST(bank_conflicts)
 {
-	static const struct { unsigned bytes, n; int stride; uint32_t mask; unsigned waves, conflicts; } cases[] = {
-		{4, 1, 4, ALL, 1, 0},
-		{4, 1, 0, ALL, 1, 0},
-		{4, 1, 8, ALL, 2, 1},
-		{4, 1, 128, ALL, 32, 31},
-		{4, 1, 128, 0xff, 8, 7},
-		{4, 1, 132, ALL, 1, 0},
-		{4, 1, 12, ALL, 1, 0},
-		{4, 1, 64, ALL, 16, 15},
-		{4, 2, 8, ALL, 2, 0},		/* by half warps */
-		{4, 2, 16, ALL, 4, 2},
-		{4, 4, 16, ALL, 4, 0},		/* by quarter warps */
-		{4, 4, 32, ALL, 8, 4},		/* eight floats a lane, as two float4: two-way */
-		{4, 4, 16, 0xff, 1, 0},
-		{4, 4, 16, 0x101, 2, 0},
-		{1, 1, 1, ALL, 1, 0},		/* four lanes share a word */
-		{1, 1, 4, ALL, 1, 0},
-		{2, 1, 2, ALL, 1, 0},
-		{2, 1, 256, ALL, 32, 31},
-	};
 	struct world *w = world(8192, 1);
+	struct row r[8] = {{{0}}};
 	for (unsigned at = 0; at < 8192; at += 128)
 		OK(st(w, S, 0, at, 4, ALL));
 	for (unsigned round = 0; round < 2; round++)
-		for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-			unsigned conflicts, waves = waves_of(w, cases[i].bytes, cases[i].n, cases[i].stride, cases[i].mask, &conflicts);
-			CHECK_MSG(waves == cases[i].waves && conflicts == cases[i].conflicts, "case %u: %u wavefronts, %u conflicts", i,
-				  waves, conflicts);
+		for (unsigned i = 0; i < sizeof BANK_CASES / sizeof *BANK_CASES; i++) {
+			const struct bank_case *b = &BANK_CASES[i];
+			struct mem_op op = op_of(S, b->bytes, b->n, PTX_T_U32, 6);
+			struct counters n = w->n;
+			uint64_t addr[LANES];
+			case_addresses(b, 0, addr);
+			OK(load_at(w, 0, &op, addr, b->mask, r));
+			memset(r, 0, sizeof r);
+			OK(store_at(w, 0, &op, addr, b->mask, r));
+			unsigned load = (unsigned)(w->n.shared_load_wavefronts - n.shared_load_wavefronts);
+			unsigned store = (unsigned)(w->n.shared_store_wavefronts - n.shared_store_wavefronts);
+			unsigned lc = (unsigned)(w->n.shared_load_conflicts - n.shared_load_conflicts);
+			unsigned sc = (unsigned)(w->n.shared_store_conflicts - n.shared_store_conflicts);
+			CHECK_MSG(load == b->load && lc == b->load_conflicts, "case %u: load %u wavefronts, %u conflicts", i, load, lc);
+			CHECK_MSG(store == b->store && sc == b->store_conflicts, "case %u: store %u wavefronts, %u conflicts", i, store, sc);
 		}
+	leave(w);
+}
+
+/* Wavefronts of loads from global memory (l1tex__data_pipe_lsu_wavefronts, less those of the kernel's frame). */
+TEST(global_wavefronts)
+{
+	static const struct { unsigned bank_case, waves; } cases[] = {
+		{0, 1}, {1, 1}, {2, 2}, {3, 4}, {4, 32}, {5, 8}, {6, 8}, {7, 2}, {8, 4}, {9, 1}, {10, 1}, {11, 32}, {12, 2}, {13, 2},
+		{14, 2}, {15, 2}, {17, 4}, {18, 32}, {19, 1}, {20, 2}, {21, 4}, {22, 4}, {24, 4}, {30, 8}, {31, 16}, {32, 32}, {35, 1},
+		{36, 1}, {37, 2}, {38, 4}, {39, 4}, {40, 4},
+	};
+	struct world *w = world(0, 1);
+	uint64_t g = alloc(w, 8192, MEM_READ_ONLY, "x"), addr[LANES];
+	struct row r[8];
+	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct bank_case *b = &BANK_CASES[cases[i].bank_case];
+		struct mem_op op = op_of(G, b->bytes, b->n, PTX_T_U32, 6);
+		uint64_t before = w->n.l1_wavefronts;
+		case_addresses(b, g, addr);
+		OK(load_at(w, 0, &op, addr, b->mask, r));
+		CHECK_MSG(w->n.l1_wavefronts - before == cases[i].waves, "case %u: %llu wavefronts", cases[i].bank_case,
+			  (unsigned long long)(w->n.l1_wavefronts - before));
+	}
 	leave(w);
 }
 
@@ -1555,6 +1612,11 @@ TEST(matrices)
 					CHECK_EQ(out[m].v[t], (lo + origin) | (hi + origin) << 16);
 				}
 		}
+	line_up(addr, 0, 0);		/* one row for all: still a pass for each matrix */
+	struct row same[4];
+	uint64_t waves = w->n.shared_load_wavefronts;
+	CHECK_EQ(mem_matrix_load(&w->c, w->sites, addr, 4, false, (uint32_t *const[]){same[0].v, same[1].v, same[2].v, same[3].v}), 0);
+	CHECK_EQ(w->n.shared_load_wavefronts - waves, 4);
 	/* store and load are inverse */
 	struct row in[4], back[4];
 	for (unsigned m = 0; m < 4; m++)
