@@ -155,7 +155,8 @@ cudaError_t guest_submit(cudaStream_t stream, const struct op *op)
 	if (!s->capture)
 		return guest_execute(op);
 	if (op->kind == OP_RECORD)
-		op->event->capture = s->capture;
-	guest_graph_append(s->capture, op);
+		op->event->capture = s->capture;	/* marks a place in the order, and is no work */
+	else
+		guest_graph_append(s->capture, op);
 	return cudaSuccess;
 }

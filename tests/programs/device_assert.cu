@@ -1,4 +1,6 @@
 // A failed assertion of a kernel: its error comes at the next synchronisation.
+// exit: 1
+// stderr: assertion `threadIdx.x < limit' failed
 // stdout: cudaErrorAssert
 #include <cassert>
 #include <cstdio>

@@ -1,4 +1,6 @@
 // An illegal access is told at the next call that waits, and by every call after that.
+// exit: 1
+// stderr: illegal memory access
 // stdout: cudaErrorIllegalAddress: an illegal memory access was encountered
 // stdout: PASS
 #include <cstdio>

@@ -26,21 +26,26 @@ __attribute__((constructor)) static void play_device(int argc, char **argv)
 #define SOLVE "void solve(float *a, float *b, float *c, int n, float scale) "
 #define ADD "void *args[] = {&a, &b, &c, &n, &scale}; launch(&add, args);"
 
+/* A guest's executable, from a file of tests/unit/guests or from source text. */
 static int build_guest(const char *source)
 {
 	char dir[] = "/tmp/session_test.XXXXXX", path[64], command[1000];
 	const char *b = getenv("B") ? getenv("B") : "build", *cuda = getenv("CUDA_HOME") ? getenv("CUDA_HOME") : "/usr/local/cuda";
-	snprintf(path, sizeof path, "%s/libguest.a", b);
-	if (access(path, R_OK) < 0)
+	snprintf(command, sizeof command, "%s/libguest.a", b);
+	if (access(command, R_OK) < 0)
 		test_skip("no libguest.a: make it first");
 	CHECK(mkdtemp(dir));
 	snprintf(path, sizeof path, "%s/guest.c", dir);
 	FILE *f = fopen(path, "w");
 	CHECK(f);
-	fprintf(f, "#include \"session_guest.h\"\n%s\n", source);
+	size_t n = strlen(source);
+	if (strcmp(source + n - 2, ".c") == 0)
+		fprintf(f, "#include \"%s\"\n", source);
+	else
+		fprintf(f, "#include \"guest.h\"\n%s\n", source);
 	fclose(f);
-	snprintf(command, sizeof command, "gcc -w -O1 -static -no-pie -isystem %s/include -Itests/unit -o %s/guest %s/guest.c %s/libguest.a",
-		 cuda, dir, dir, b);
+	snprintf(command, sizeof command, "gcc -w -O1 -static -no-pie -isystem %s/include -I. -Itests/unit/guests -o %s/guest %s/guest.c "
+		 "%s/libguest.a", cuda, dir, dir, b);
 	CHECK_EQ(system(command), 0);
 	snprintf(path, sizeof path, "%s/guest", dir);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -148,9 +153,7 @@ TEST(tells_what_was_not_written)
 TEST(fault_is_sticky)
 {
 	struct fixture x;
-	solve_with(&x, SOLVE "{ void *args[] = {&a}; EXPECT(launch(&wild, args), cudaSuccess); EXPECT(cudaDeviceSynchronize(), cudaErrorIllegalAddress);"
-		   "EXPECT(cudaGetLastError(), cudaErrorIllegalAddress); EXPECT(cudaGetLastError(), cudaSuccess);"
-		   "void *p; EXPECT(cudaMalloc(&p, 4), cudaErrorIllegalAddress); }");
+	solve_with(&x, "sticky.c");
 	CHECK_STR(buf_str(&x.run.guest.out), "");
 	CHECK(!x.run.done);
 	CHECK_EQ(x.run.fault.kind, FAULT_OUT_OF_BOUNDS);
@@ -182,8 +185,8 @@ TEST(exit_without_done_is_not_done)
 TEST(inputs_are_read_only_for_copies)
 {
 	struct fixture x;
-	solve_with(&x, SOLVE "{ EXPECT(cudaMemset(a, 0, 4), cudaErrorInvalidValue); EXPECT(cudaMemcpy(b, a, 4, cudaMemcpyDeviceToDevice), "
-			     "cudaErrorInvalidValue); EXPECT(cudaFree(a), cudaErrorInvalidValue);" ADD "}");
+	solve_with(&x, SOLVE "{ EXPECT(cudaMemset(a, 0, 4), cudaErrorInvalidValue); EXPECT(cudaFree(a), cudaErrorInvalidValue);"
+			     "EXPECT(cudaMemcpy(b, a, 4, cudaMemcpyDeviceToDevice), cudaErrorInvalidValue);" ADD "}");
 	CHECK_STR(buf_str(&x.run.guest.out), "");
 	CHECK_EQ(x.run.fault.kind, FAULT_READ_ONLY);
 	CHECK_STR(x.run.fault.detail, "cudaMemset writes to the input a");
@@ -193,18 +196,7 @@ TEST(inputs_are_read_only_for_copies)
 TEST(copies)
 {
 	struct fixture x;
-	solve_with(&x, SOLVE "{ static float h[50000], g[50000]; float *d; EXPECT(cudaMalloc((void **)&d, sizeof h), 0);"
-			     "EXPECT(cudaMemcpy(h, a, sizeof h, cudaMemcpyDeviceToHost), 0); EXPECT(h[49999], 49999);"
-			     "EXPECT(cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice), 0); EXPECT(cudaMemcpy(g, d, sizeof g, cudaMemcpyDefault), 0);"
-			     "EXPECT(memcmp(g, h, sizeof h), 0); EXPECT(cudaMemcpy(c, d, sizeof h, cudaMemcpyDeviceToDevice), 0);"
-			     "float m[3][2]; EXPECT(cudaMemcpy2D(m, 8, a, 400, 8, 3, cudaMemcpyDeviceToHost), 0); EXPECT(m[2][1], 201);"
-			     "EXPECT(cudaMemset2D(d, 400, 0xff, 4, 10), 0); EXPECT(cudaMemcpy(g, d, sizeof g, cudaMemcpyDeviceToHost), 0);"
-			     "EXPECT(g[100] != g[100], 1); EXPECT(g[101], 101);"
-			     "EXPECT(cudaMemcpy(h, g, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);"
-			     "EXPECT(cudaMemcpy(d, h, sizeof h + 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);"
-			     "EXPECT(cudaMemcpy((void *)16, a, sizeof h, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);"
-			     "EXPECT(cudaMemcpy(d, (void *)16, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);"
-			     "EXPECT(cudaMemcpy(h, a, 4, cudaMemcpyDeviceToHost), 0); EXPECT(cudaFree(d), 0); EXPECT(cudaFree(d), cudaErrorInvalidValue); }");
+	solve_with(&x, "copies.c");
 	CHECK_STR(buf_str(&x.run.guest.out), "");
 	CHECK(x.run.done);
 	CHECK_EQ(x.run.allocations, 1);
@@ -213,47 +205,35 @@ TEST(copies)
 	finish(&x);
 }
 
-TEST(mirrors_symbols_events_graphs)
+static void prints_nothing(const char *guest)
 {
 	struct fixture x;
-	solve_with(&x, SOLVE "{ int *m, *h, k = 3, five[16] = {5}; EXPECT(cudaMallocManaged((void **)&m, 400000, cudaMemAttachGlobal), 0);"
-			     "for (int i = 0; i < 100000; i++) m[i] = i; int all = 100000; void *first[] = {&m, &all};"
-			     "launch(&increment, first); launch(&increment, first); EXPECT(cudaDeviceSynchronize(), 0); EXPECT(m[99999], 100001);"
-			     "m[0] = 7; launch(&increment, first); EXPECT(cudaDeviceSynchronize(), 0); EXPECT(m[0], 8); EXPECT(m[1], 4);"
-			     "EXPECT(cudaHostAlloc((void **)&h, 64, cudaHostAllocMapped), 0); memset(h, 0, 64); int *dh; cudaHostGetDevicePointer((void **)&dh, h, 0);"
-			     "void *more[] = {&dh, &k}; launch(&increment, more); EXPECT(cudaDeviceSynchronize(), 0); EXPECT(h[2], 1); EXPECT(h[3], 0);"
-			     "EXPECT(cudaMemcpyToSymbol(variable, five, 64, 0, cudaMemcpyHostToDevice), 0); EXPECT(cudaMemcpyFromSymbol(&k, variable, 4, 0, cudaMemcpyDeviceToHost), 0); EXPECT(k, 5);"
-			     "EXPECT(cudaMemcpyToSymbol(variable, five, 64, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);"
-			     "cudaStream_t s; EXPECT(cudaStreamCreate(&s), 0); EXPECT(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal), 0); int one = 1; void *third[] = {&m, &one};"
-			     "EXPECT(cudaLaunchKernel(&increment, (dim3){1,1,1}, (dim3){1,1,1}, third, 0, s), 0); cudaGraph_t g; EXPECT(cudaStreamEndCapture(s, &g), 0);"
-			     "cudaGraphExec_t ge; EXPECT(cudaGraphInstantiate(&ge, g, 0), 0); for (int i = 0; i < 3; i++) EXPECT(cudaGraphLaunch(ge, s), 0);"
-			     "EXPECT(cudaStreamSynchronize(s), 0); EXPECT(m[0], 11); EXPECT(cudaFree(m), 0); EXPECT(cudaFreeHost(h), 0);"
-			     "cudaEvent_t e; float ms; EXPECT(cudaEventCreate(&e), 0); EXPECT(cudaEventElapsedTime(&ms, e, e), cudaErrorInvalidResourceHandle); EXPECT(cudaEventRecord(e, s), 0); EXPECT(cudaEventElapsedTime(&ms, e, e), 0);"
-			     ADD "}");
+	solve_with(&x, guest);
 	CHECK_STR(buf_str(&x.run.guest.out), "");
-	CHECK(x.run.done);
+	CHECK_MSG(x.run.done, "%s %s", x.run.protocol_text, buf_str(&x.run.guest.err));
 	finish(&x);
 }
+
+TEST(mirrors) { prints_nothing("mirrors.c"); }
+TEST(graphs) { prints_nothing("graphs.c"); }
 
 TEST(configuration_errors)
 {
 	struct fixture x;
-	solve_with(&x, "#define L(g, b, sh) cudaLaunchKernel(&hang, g, b, 0, sh, 0)\n" SOLVE
-		   "{ EXPECT(L(((dim3){0,1,1}), ((dim3){1,1,1}), 0), cudaErrorInvalidValue); EXPECT(cudaGetLastError(), cudaErrorInvalidValue); EXPECT(cudaGetLastError(), 0);"
-		   "EXPECT(L(((dim3){1,1,1}), ((dim3){1025,1,1}), 0), cudaErrorInvalidValue); EXPECT(L(((dim3){1,1,1}), ((dim3){1,1,65}), 0), cudaErrorInvalidValue);"
-		   "EXPECT(L(((dim3){1,1,1}), ((dim3){1,1,1}), 49153), cudaErrorInvalidValue); EXPECT(cudaFuncSetAttribute(&hang, cudaFuncAttributeMaxDynamicSharedMemorySize, 232449), cudaErrorInvalidValue);"
-		   "EXPECT(cudaLaunchCooperativeKernel(&hang, (dim3){999,1,1}, (dim3){1024,1,1}, 0, 0, 0), cudaErrorCooperativeLaunchTooLarge);"
-		   "EXPECT(launch(variable, 0), cudaErrorInvalidResourceHandle);" ADD "}");
+	solve_with(&x, "configurations.c");
 	CHECK_STR(buf_str(&x.run.guest.out), "");
 	CHECK(x.run.done);
-	CHECK_STR(x.run.cuda_error, "cudaErrorInvalidResourceHandle");
+	CHECK_EQ(x.run.n_launches, 0);
+	CHECK_STR(x.run.cuda_error, "cudaErrorInvalidValue");
+	CHECK_STR(x.run.cuda_detail, "hang: 49153 bytes of dynamic shared memory: the limit is 49152; cudaFuncSetAttribute can raise it to "
+				     "232448");
 	finish(&x);
 }
 
 TEST(prints_are_kept_apart)
 {
 	struct fixture x;
-	solve_with(&x, SOLVE "{ int i = 7; void *args[] = {&i}; launch(&hello, args); printf(\"host\\n\");" "}");
+	solve_with(&x, SOLVE "{ int i = 7; void *args[] = {&i}; launch(&hello, args); printf(\"host\\n\"); }");
 	CHECK(x.run.done);
 	CHECK_STR(buf_str(&x.run.device_output), "hello 7\n");
 	CHECK_STR(buf_str(&x.run.guest.out), "host\n");
@@ -263,7 +243,8 @@ TEST(prints_are_kept_apart)
 TEST(prepare_comes_first)
 {
 	struct fixture x = {.s = open_session()};
-	int guest = build_guest("void prepare(float *a, int n) { int i = 1; void *args[] = {&i}; launch(&hello, args); }" SOLVE "{" ADD "}");
+	int guest = build_guest("void prepare(float *a, int n) { int i = 1; void *args[] = {&i}; launch(&hello, args); }"
+				SOLVE "{" ADD "}");
 	lay_out(&x);
 	struct session_argument p[2] = {x.arguments[0], x.arguments[3]};
 	x.run.prepare = p;
@@ -280,9 +261,7 @@ TEST(prepare_comes_first)
 TEST(many_mixed_arguments)
 {
 	struct fixture x = {.s = open_session()};
-	int guest = build_guest("void solve(int a, double b, float c, long d, float *e, int f, float g, int h, int i, int j, double k) {"
-				"EXPECT(a, -1); EXPECT(b * 4, 10); EXPECT(c * 2, 3); EXPECT(d, 1L << 40); EXPECT(e == 0, 1); EXPECT(f, 6);"
-				"EXPECT(g, 7); EXPECT(h, 8); EXPECT(i, 9); EXPECT(j, -10); EXPECT(k, 11); }");
+	int guest = build_guest("arguments.c");
 	lay_out(&x);
 	struct session_argument v[] = {
 		{.kind = ARGUMENT_I32, .i = -1}, {.kind = ARGUMENT_F64, .f = 2.5}, {.kind = ARGUMENT_F32, .f = 1.5},
@@ -360,9 +339,13 @@ TEST(unknown_device_names_the_form)
 
 /* ---- guests that speak the protocol themselves ---- */
 
-#define RAW "#include <sys/socket.h>\n" \
-	    "static unsigned r[20000]; static int put(const void *m, int n) { return send(3, m, n, MSG_NOSIGNAL); } static int get(void) { return recv(3, r, sizeof r, 0); }\n" \
-	    "static void greet(void) { unsigned m[] = {1, 1}; put(m, 8); get(); }\n int main() { setvbuf(stdout, 0, _IONBF, 0); "
+#define RAW                                                                                            \
+	"#include <sys/socket.h>\n"                                                                    \
+	"static unsigned r[20000];"                                                                    \
+	"static void put(const void *m, int n) { send(3, m, n, MSG_NOSIGNAL); }"                       \
+	"static void get(void) { recv(3, r, sizeof r, 0); }"                                           \
+	"static void greet(void) { unsigned m[] = {WIRE_HELLO, WIRE_VERSION}; put(m, 8); get(); }"                         \
+	"int main() { setvbuf(stdout, 0, _IONBF, 0);"
 
 static void refused(const char *source, const char *text)
 {
@@ -375,38 +358,91 @@ static void refused(const char *source, const char *text)
 	finish(&x);
 }
 
-TEST(protocol_unknown_kind) { refused(RAW "greet(); unsigned m[] = {99, 0}; put(m, 8); get(); }", "there is no message of kind 99"); }
-TEST(protocol_short) { refused(RAW "greet(); put(\"ab\", 2); get(); }", "a message of 2 bytes has no kind"); }
-TEST(protocol_truncated) { refused(RAW "greet(); unsigned m[] = {4}; put(m, 4); get(); }", "ALLOC of 4 bytes: it has 16 to 16"); }
-TEST(protocol_oversized) { refused(RAW "greet(); static char m[100000]; put(m, sizeof m); get(); }", "a message of more than 65792 bytes"); }
-TEST(protocol_no_hello) { refused(RAW "unsigned m[] = {11, 0}; put(m, 8); get(); }", "SYNC is out of order"); }
-TEST(protocol_done_before_solve) { refused(RAW "greet(); unsigned m[] = {18, 0}; put(m, 8); get(); }", "DONE is out of order"); }
+TEST(protocol_unknown_kind)
+{
+	refused(RAW "greet(); unsigned m[] = {99, 0}; put(m, 8); get(); }", "there is no message of kind 99");
+}
+
+TEST(protocol_short)
+{
+	refused(RAW "greet(); put(\"ab\", 2); get(); }", "a message of 2 bytes has no kind");
+}
+
+TEST(protocol_truncated)
+{
+	refused(RAW "greet(); unsigned m[] = {WIRE_ALLOC}; put(m, 4); get(); }", "ALLOC of 4 bytes: it has 16 to 16");
+}
+
+TEST(protocol_oversized)
+{
+	refused(RAW "greet(); static char m[100000]; put(m, sizeof m); get(); }", "a message of more than 65792 bytes");
+}
+
+TEST(protocol_no_hello)
+{
+	refused(RAW "unsigned m[] = {WIRE_SYNC, 0}; put(m, 8); get(); }", "SYNC is out of order");
+}
+
+TEST(protocol_other_version)
+{
+	refused(RAW "unsigned m[] = {WIRE_HELLO, 77}; put(m, 8); get(); }",
+		"the guest runtime speaks version 77, the device process version 1");
+}
+
+TEST(protocol_done_before_solve)
+{
+	refused(RAW "greet(); unsigned m[] = {WIRE_DONE, 0}; put(m, 8); get(); }", "DONE is out of order");
+}
+
 TEST(protocol_phase_twice)
 {
-	refused(RAW "greet(); unsigned m[] = {17, 8, 0, 0}; put(m, 16); get(); put(m, 16); get(); }", "PHASE is out of order");
+	refused(RAW "greet(); unsigned m[] = {WIRE_PHASE, WIRE_SOLVE, 0, 0}; put(m, 16); get(); put(m, 16); get(); }",
+		"PHASE is out of order");
 }
+
+TEST(protocol_prepare_that_there_is_none)
+{
+	refused(RAW "greet(); unsigned m[] = {WIRE_PHASE, WIRE_PREPARE, 1, 0}; put(m, 16); get(); }", "PHASE 4 is out of order");
+}
+
 TEST(protocol_wrong_kernel)
 {
-	refused(RAW "greet(); unsigned m[] = {10, 77, 1, 1, 1, 1, 1, 1, 0, 0}; put(m, 40); get(); }", "LAUNCH of kernel 77: there are 6");
+	refused(RAW "greet(); unsigned m[] = {WIRE_LAUNCH, 77, 1, 1, 1, 1, 1, 1, 0, 0}; put(m, 40); get(); }",
+		"LAUNCH of kernel 77: there are 6");
 }
+
 TEST(protocol_wrong_parameters)
 {
-	refused(RAW "greet(); unsigned m[12] = {10, 0, 1, 1, 1, 1, 1, 1, 0, 0}; put(m, 48); get(); }",
+	refused(RAW "greet(); unsigned m[12] = {WIRE_LAUNCH, 0, 1, 1, 1, 1, 1, 1, 0, 0}; put(m, 48); get(); }",
 		"LAUNCH of add with 8 bytes of parameters: it has 32");
 }
+
 TEST(protocol_wrong_shape)
 {
-	refused(RAW "greet(); unsigned m[10] = {10, 2, 0, 1, 1, 1, 1, 1, 0, 0}; put(m, 40); get(); }",
+	refused(RAW "greet(); unsigned m[10] = {WIRE_LAUNCH, 2, 0, 1, 1, 1, 1, 1, 0, 0}; put(m, 40); get(); }",
 		"LAUNCH of grid 0x1x1, block 1x1x1");
+}
+
+TEST(protocol_wrong_unit)
+{
+	refused(RAW "greet(); struct wire_fill m = {WIRE_FILL, 3, 0, 0, 4096, 3, 3, 1}; put(&m, sizeof m); get(); }",
+		"FILL in units of 3 bytes");
 }
 
 TEST(wild_addresses_are_answered)
 {
 	struct fixture x;
-	solve_with(&x, RAW "greet(); unsigned long m[6] = {7, -1, 100, 8, 5}; put(m, 40); get(); EXPECT(r[1], 1);"
-			   "unsigned long c[7] = {8, -8, 16, 4096, 16, 16, 1ul << 60}; put(c, 56); get(); EXPECT(r[1], 1);"
-			   "unsigned long d[5] = {7, 0x7f0000001000, 1ul << 40, 1ul << 40, 1ul << 40}; put(d, 40); get(); EXPECT(r[1], 1);"
-			   "unsigned long a[2] = {4, -1}; put(a, 16); get(); EXPECT(r[1], 2); }");
+	solve_with(&x, RAW "greet();"
+			   "struct wire_download down = {WIRE_DOWNLOAD, 0, -1, 100, 8, 5}, vast = {WIRE_DOWNLOAD, 0, 0x7f0000001000, 1l << 40, 1l << 40, 1l << 40};"
+			   "struct wire_copy copy = {WIRE_COPY, 0, -8, 16, 4096, 16, 16, 1ul << 60};"
+			   "struct wire_alloc alloc = {WIRE_ALLOC, 0, -1}; struct wire_release release = {WIRE_RELEASE, 0, 4096};"
+			   "struct wire_upload up = {WIRE_UPLOAD, 1, 8};"
+			   "put(&down, sizeof down); get(); EXPECT(r[1], cudaErrorInvalidValue);"
+			   "put(&vast, sizeof vast); get(); EXPECT(r[1], cudaErrorInvalidValue);"
+			   "put(&copy, sizeof copy); get(); EXPECT(r[1], cudaErrorInvalidValue);"
+			   "put(&alloc, sizeof alloc); get(); EXPECT(r[1], cudaErrorMemoryAllocation);"
+			   "put(&release, sizeof release); get(); EXPECT(r[1], cudaErrorInvalidValue);"
+			   "put(&up, sizeof up); get(); EXPECT(r[1], cudaSuccess);	/* no bytes */ }");
 	CHECK_STR(buf_str(&x.run.guest.out), "");
 	CHECK(!x.run.protocol_error && !x.run.done);
 	finish(&x);
@@ -415,7 +451,8 @@ TEST(wild_addresses_are_answered)
 TEST(guest_that_closes_half_way)
 {
 	struct fixture x;
-	solve_with(&x, RAW "greet(); unsigned m[] = {7, 0, 4096, 127, 4, 0, 4, 0, 1, 0}; put(m, 40); shutdown(3, SHUT_RDWR); }");
+	solve_with(&x, RAW "greet(); struct wire_download m = {WIRE_DOWNLOAD, 0, 0x7f0000001000, 4, 4, 1}; put(&m, sizeof m);"
+			   "shutdown(3, SHUT_RDWR); }");
 	CHECK(!x.run.done);
 	CHECK(!session_dead(x.s));
 	finish(&x);
@@ -424,9 +461,30 @@ TEST(guest_that_closes_half_way)
 TEST_WITHIN(a_million_messages, 60)
 {
 	struct fixture x;
-	solve_with(&x, RAW "greet(); unsigned m[] = {16, 1}; for (int i = 0; i < 300000; i++) put(m, 8); }");
+	solve_with(&x, RAW "greet(); unsigned m[] = {WIRE_NOTE, 1}; for (int i = 0; i < 300000; i++) put(m, 8); }");
 	CHECK(!x.run.done && !x.run.protocol_error);
 	CHECK_STR(x.run.cuda_error, "cudaErrorInvalidValue");
+	finish(&x);
+}
+
+TEST_WITHIN(launches_have_a_limit, 60)
+{
+	struct fixture x;
+	solve_with(&x, SOLVE "{ int i = 1; void *args[] = {&i}; for (int k = 0; k < 70000; k++) launch(&hello, args); }");
+	CHECK(!x.run.done);
+	CHECK_EQ(x.run.n_launches, CONTROL_LAUNCHES_MAX);
+	CHECK_EQ(x.run.fault.kind, FAULT_BAD_LAUNCH);
+	CHECK_STR(x.run.fault.detail, "more than 65536 kernel launches in one run");
+	finish(&x);
+}
+
+TEST_WITHIN(device_text_has_a_limit, 60)
+{
+	struct fixture x;
+	solve_with(&x, "void solve() { int i = 1000000; void *args[] = {&i}; for (int k = 0; k < 65536; k++) { launch(&hello, args);"
+		       "launch(&hello, args); if (k == 30000) return; } }");
+	CHECK(x.run.done);
+	CHECK(x.run.device_output.size == 60002 * 14 || x.run.device_output.size == CONTROL_TEXT_MAX);
 	finish(&x);
 }
 
@@ -434,8 +492,8 @@ TEST(program_gets_arguments_and_device_text)
 {
 	struct fixture x = {.s = open_session()};
 	const char *argv[] = {"prog", "one", NULL};
-	int guest = build_guest("int main(int argc, char **argv) { int i = 3; void *args[] = {&i}; printf(\"%s\\n\", argv[1]); launch(&hello, args);"
-				"EXPECT(cudaDeviceSynchronize(), 0); printf(\"end\\n\"); return 5; }");
+	int guest = build_guest("int main(int argc, char **argv) { int i = 3; void *args[] = {&i}; printf(\"%s\\n\", argv[1]);"
+				"launch(&hello, args); EXPECT(cudaDeviceSynchronize(), 0); printf(\"end\\n\"); return 5; }");
 	lay_out(&x);
 	x.run.program = true;
 	x.run.argv = argv;

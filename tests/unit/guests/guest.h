@@ -1,5 +1,7 @@
 /* What nvcc makes of kernels, by hand: lets a C program launch the kernels of tests/null_device.h through the guest
- * runtime.  Used by the programs inside session_test.c. */
+ * runtime.  Each .c file here is a guest of session_test.c; what goes wrong is printed, so a good one prints nothing. */
+#include "sandbox/wire.h"
+
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
