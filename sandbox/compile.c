@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "compile_plan.h"
+#include "compile_prefix.h"
 #include "diagnostics.h"
 #include "jail.h"
 
@@ -126,6 +127,9 @@ static int run_script(const struct compile_request *rq, const struct toolchain *
 		script = buf_str(&moved);
 	}
 	compile_jail(&s, rq, t, script, mounts, argv);
+	CLEANUP(compile_prefix_close) struct compile_prefix prefix;
+	compile_prefix_open(&prefix, rq, t);
+	s.n_mounts += compile_prefix_mounts(&prefix, mounts + s.n_mounts);
 	s.fds = fds;
 	s.n_fds = sizeof fds / sizeof *fds;
 	return jail_run(&s, r, e);
@@ -279,6 +283,27 @@ static int read_ptx(int fd, struct arena *a, struct compiled *c, struct err *e)
 	return 0;
 }
 
+/* In the PTX's table of files the source bears its own name, so that faults and profiles do. */
+static void name_source(struct compiled *c, const char *name, struct arena *a)
+{
+	static const char inside[] = "/" COMPILE_SOURCE "\"";
+	const char *start = NULL, *end = NULL;
+	if (strpbrk(name, "\"\\/\n") || strlen(name) > 200)
+		return;
+	for (const char *l = strstr(c->ptx, "\t.file\t"); l; l = strstr(l + 1, "\t.file\t")) {
+		const char *stop = strchrnul(l, '\n'), *at = memmem(l, (size_t)(stop - l), inside, sizeof inside - 1);
+		if (at) {
+			start = at + 1;
+			end = at + sizeof inside - 2;
+			break;
+		}
+	}
+	if (!start)
+		return;
+	c->ptx = arena_printf(a, "%.*s%s%s", (int)(start - c->ptx), c->ptx, name, end);
+	c->ptx_size = strlen(c->ptx);
+}
+
 /* Is it an executable that the jail can run: static, for this machine? */
 static bool is_guest(int fd)
 {
@@ -338,6 +363,7 @@ static int read_results(const struct compile_request *rq, const struct files *f,
 		ensure_diagnostic(c, rq->name, a);
 		return 0;
 	}
+	name_source(c, rq->name, a);
 	c->guest_fd = take_guest(f->guest, e);
 	c->ok = c->guest_fd >= 0;
 	return c->ok ? 0 : -1;

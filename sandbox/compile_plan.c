@@ -12,11 +12,15 @@
  * device compiler read: it is written beforehand.  If an nvcc prints something else than these steps, the plan is made of
  * two plain nvcc runs, side by side.
  *
+ * What the front end makes of the CUDA headers is the same for nearly every source; where it is, the host compiler takes it
+ * precompiled (compile_prefix.h).
+ *
  * A script of POSIX sh holds the plan: the printed commands are shell text already, and the jail has a shell anyway.
  */
 #include "compile_plan.h"
 
 #include "base/cleanup.h"
+#include "compile_prefix.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -252,6 +256,49 @@ static void add_link(struct buf *b, const struct compile_request *rq)
 	add_step(b, STEP_LINK, buf_str(&link));
 }
 
+/* The front end's output without the precompiled prefix, if it begins with it. */
+static void add_prefix(struct buf *b)
+{
+	buf_adds(b, "if n=$(wc -c <" COMPILE_PREFIX ") && cmp -s -n $n " COMPILE_PREFIX " solution.cudafe1.cpp; then\n"
+		    "{ echo '#include \"" COMPILE_PREFIX "\"'; tail -c +$((n+1)) solution.cudafe1.cpp; } >rest\n"
+		    "mv rest solution.cudafe1.cpp\n"
+		    "fi 2>/dev/null\n");
+}
+
+/* A copy of a command with `from` replaced; NULL if it isn't there once. */
+static char *altered(const char *command, const char *from, const char *to)
+{
+	const char *at = command ? strstr(command, from) : NULL;
+	if (!at || strstr(at + 1, from))
+		return NULL;
+	struct buf b = {0};
+	buf_add(&b, command, (size_t)(at - command));
+	buf_adds(&b, to);
+	buf_adds(&b, at + strlen(from));
+	return b.data;
+}
+
+/* The prefix ends where the prelude begins, so a prelude marks the place.  The header must be compiled by the host command
+ * itself, else the compiler would not take it. */
+static char *make_prefix_script(const struct commands *c)
+{
+	CLEANUP_FREE char *kind = altered(c->lines[STEP_HOST], " -c -x c++ ", " -x c++-header ");
+	CLEANUP_FREE char *input = altered(kind, "\"solution.cudafe1.cpp\"", "prefix.h");
+	CLEANUP_FREE char *command = altered(input, "\"solution.o\"", "prefix.h.gch");
+	struct buf b = {0};
+	if (c->odd || !command)
+		return NULL;
+	buf_add(&b, c->variables.data, c->variables.size);
+	buf_printf(&b,
+		   "set -e\n: >" COMPILE_SOURCE "\necho 'void judge_prefix_end();' >" COMPILE_PRELUDE "\n"
+		   "printf " MODULE_ID " >solution.module_id\n%s\n%s\n"
+		   "sed '/^# [0-9]* \".*" COMPILE_PRELUDE "\"/,$d' solution.cudafe1.cpp >prefix.h\n"
+		   "grep -q judge_prefix_end solution.cudafe1.cpp\n%s\n"
+		   "cat prefix.h >&%d\ncat prefix.h.gch >&%d\n",
+		   c->lines[STEP_FRONT_CPP], c->lines[STEP_FRONT], command, COMPILE_PTX_FD, COMPILE_GUEST_FD);
+	return b.data;
+}
+
 static char *make_script(const struct compile_request *rq, const struct commands *c)
 {
 	struct buf b = {0};
@@ -265,14 +312,16 @@ static char *make_script(const struct compile_request *rq, const struct commands
 	buf_printf(&ptxas, "ptxas -v -arch=sm_%s -m64 --generate-line-info solution.ptx -o solution.cubin", rq->arch);
 	buf_printf(&b, "wait $device && {\ncat solution.ptx >&%d\n", COMPILE_PTX_FD);
 	add_step(&b, STEP_PTXAS, buf_str(&ptxas));
-	buf_adds(&b, " & ptxas=$!\nwait $front && ");
+	buf_adds(&b, " & ptxas=$!\nwait $front && {\n");
 	if (!c->odd) {
+		add_prefix(&b);
 		add_step(&b, STEP_HOST, c->lines[STEP_HOST]);
 		buf_adds(&b, " && ");
 	}
 	add_link(&b, rq);
 	buf_printf(&b,
 		   " && run collect 'cat guest >&%d'\n"
+		   "}\n"
 		   "wait $ptxas\n"
 		   "}\n"
 		   "wait\n"
@@ -294,7 +343,12 @@ static void free_commands(struct commands *c)
 	buf_free(&c->variables);
 }
 
-static char *build_script(const struct compile_request *rq, const struct toolchain *t, struct err *e)
+struct cached {
+	struct cached *next;
+	char *key, *script, *prefix;	/* prefix: NULL where there is none */
+};
+
+static int build_scripts(const struct compile_request *rq, const struct toolchain *t, struct cached *out, struct err *e)
 {
 	CLEANUP_BUF struct buf shell = {0};
 	struct jail_mount mounts[COMPILE_MOUNTS];
@@ -308,9 +362,8 @@ static char *build_script(const struct compile_request *rq, const struct toolcha
 	add_options(&shell, rq);
 	compile_jail(&s, rq, t, buf_str(&shell), mounts, argv);
 	if (jail_run(&s, &r, e) < 0)
-		return NULL;
+		return -1;
 	CLEANUP(free_commands) struct commands c = {0};
-	char *script = NULL;
 	buf_addc(&r.err, '\n');
 	if (r.end != JAIL_EXITED || r.status != 0) {
 		err_system(e, "nvcc in %s does not work (%s, %d): %.600s", t->root, jail_end_name(r.end), r.status, buf_str(&r.err));
@@ -322,16 +375,15 @@ static char *build_script(const struct compile_request *rq, const struct toolcha
 			buf_adds(&c.variables, "/bin:$PATH\n");
 			c.odd = true;
 		}
-		script = make_script(rq, &c);
+		out->script = make_script(rq, &c);
+		out->prefix = make_prefix_script(&c);
 	}
 	jail_result_free(&r);
-	return script;
+	return out->script ? 0 : -1;
 }
 
-struct cached {
-	struct cached *next;
-	char *key, *script;
-};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cached *cache;
 
 static char *cache_key(const struct compile_request *rq)
 {
@@ -341,24 +393,37 @@ static char *cache_key(const struct compile_request *rq)
 	return b.data;
 }
 
+static struct cached *find(const char *key)
+{
+	struct cached *c = cache;
+	while (c && strcmp(c->key, key) != 0)
+		c = c->next;
+	return c;
+}
+
 const char *compile_script(const struct compile_request *rq, const struct toolchain *t, struct err *e)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct cached *cache;
-	CLEANUP_FREE char *key = cache_key(rq);
-	const char *script = NULL;
+	char *key = cache_key(rq);
 	pthread_mutex_lock(&lock);
-	for (struct cached *c = cache; c && !script; c = c->next)
-		if (!strcmp(c->key, key))
-			script = c->script;
-	if (!script && (script = build_script(rq, t, e))) {
-		struct cached *c = malloc(sizeof *c);
+	struct cached *c = find(key), made = {.next = cache, .key = key};
+	if (!c && build_scripts(rq, t, &made, e) == 0) {
+		c = malloc(sizeof *c);
 		if (!c)
 			BUG("out of memory");
-		*c = (struct cached){cache, key, (char *)script};
+		*c = made;
 		cache = c;
 		key = NULL;
 	}
 	pthread_mutex_unlock(&lock);
-	return script;
+	free(key);
+	return c ? c->script : NULL;
+}
+
+const char *compile_prefix_script(const struct compile_request *rq, const struct toolchain *t)
+{
+	CLEANUP_FREE char *key = compile_script(rq, t, NULL) ? cache_key(rq) : NULL;
+	pthread_mutex_lock(&lock);
+	const struct cached *c = key ? find(key) : NULL;
+	pthread_mutex_unlock(&lock);
+	return c ? c->prefix : NULL;
 }

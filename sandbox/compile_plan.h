@@ -39,10 +39,13 @@ const char *compile_step_text(enum compile_step step);
 /* The script for these options, made once a process for each; lives as long as the process.  It writes to its output
  * lines "@+step" and "@=step status", and "@log step size" followed by as many bytes. */
 const char *compile_script(const struct compile_request *rq, const struct toolchain *t, struct err *e);
+/* The script that makes the precompiled prefix (compile_prefix.h), from an empty source; NULL: this nvcc does not lend itself
+ * to it.  compile_script has been called for the same request. */
+const char *compile_prefix_script(const struct compile_request *rq, const struct toolchain *t);
 /* The jail of every compiler run: toolchain, environment, limits; argv and descriptors are the caller's. */
 void compile_jail(struct jail_spec *s, const struct compile_request *rq, const struct toolchain *t, const char *script,
 		  struct jail_mount *mounts, const char **argv);
 
-enum { COMPILE_MOUNTS = 12, COMPILE_ARGS = 6 };
+enum { COMPILE_MOUNTS = 14, COMPILE_ARGS = 6 };
 
 #endif

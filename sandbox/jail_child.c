@@ -253,7 +253,7 @@ static int set_up(struct jail_plan *p)
 	setsid();
 	if (!p->filter)
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	else if (take_identity(p) < 0 || jail_enter_root(p) < 0)
+	else if (jail_take_mounts(p) < 0 || take_identity(p) < 0 || jail_enter_root(p) < 0)
 		return -1;
 	return place_fds(p);
 }

@@ -38,7 +38,9 @@ struct jail_report {
 /* The first process of a jail.  Its own exit is the end of everything in the jail. */
 _Noreturn void jail_child(struct jail_plan *p);
 
-/* Build the jail's root and move into it (jail_root.c).  -1 and p->failure. */
+/* jail_root.c; -1 and p->failure.  First, while still the judge's user, who can reach them, take the mounts; then, as the
+ * jail's user, whose files they will be, build the root and move into it. */
+int jail_take_mounts(struct jail_plan *p);
 int jail_enter_root(struct jail_plan *p);
 /* Set p->failure to "what: error" and return -1. */
 int jail_fail(struct jail_plan *p, const char *what, const char *name);

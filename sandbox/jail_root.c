@@ -83,35 +83,39 @@ static int attach(struct jail_plan *p, int tree, const char *inside)
 	return 0;
 }
 
-struct taken {
+/* Taken and not yet attached.  This process does it once. */
+static struct {
 	int tree;
 	const char *inside;
-};
+} taken[MAX_MOUNTS];
+static unsigned n_taken;
 
-static int take_one(struct jail_plan *p, struct taken *list, unsigned *n, const char *host, const char *inside, bool device)
+static int take_one(struct jail_plan *p, const char *host, const char *inside, bool device)
 {
-	if (*n == MAX_MOUNTS)
+	if (n_taken == MAX_MOUNTS)
 		return jail_fail(p, "too many mounts, at", host);
 	int tree = take(host, device);
 	if (tree < 0 && errno != ENOENT)
 		return jail_fail(p, "cannot mount (Linux 5.12 or newer is needed)", host);
-	if (tree >= 0)
-		list[(*n)++] = (struct taken){tree, inside};
+	if (tree >= 0) {
+		taken[n_taken].tree = tree;
+		taken[n_taken++].inside = inside;
+	}
 	return 0;
 }
 
-static int take_all(struct jail_plan *p, struct taken *list, unsigned *n)
+int jail_take_mounts(struct jail_plan *p)
 {
 	const struct jail_spec *s = p->spec;
+	if (syscall(SYS_mount, NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return jail_fail(p, "cannot detach from the host's mounts", NULL);
 	for (unsigned i = 0; i < s->n_mounts; i++)
-		if (take_one(p, list, n, s->mounts[i].host, s->mounts[i].inside, false) < 0)
+		if (take_one(p, s->mounts[i].host, s->mounts[i].inside, false) < 0)
 			return -1;
 	for (unsigned i = 0; s->policy == JAIL_DEVICE && libraries[i]; i++)
-		if (take_one(p, list, n, libraries[i], libraries[i], false) < 0)
+		if (take_one(p, libraries[i], libraries[i], false) < 0)
 			return -1;
-	if (s->policy == JAIL_COMPILE && take_one(p, list, n, "/dev/null", "/dev/null", true) < 0)
-		return -1;
-	return 0;
+	return s->policy == JAIL_COMPILE ? take_one(p, "/dev/null", "/dev/null", true) : 0;
 }
 
 static int private_tmp(struct jail_plan *p)
@@ -131,17 +135,11 @@ static int private_tmp(struct jail_plan *p)
 
 int jail_enter_root(struct jail_plan *p)
 {
-	struct taken list[MAX_MOUNTS];
-	unsigned n = 0;
-	if (syscall(SYS_mount, NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return jail_fail(p, "cannot detach from the host's mounts", NULL);
-	if (take_all(p, list, &n) < 0)
-		return -1;
 	/* Any folder that exists does for a place to build on; it is gone from view a moment later. */
 	if (mount_new("tmpfs", "/proc", MS_NOSUID | MS_NODEV, "size=256k,nr_inodes=512,mode=0755") < 0 || chdir("/proc") < 0)
 		return jail_fail(p, "cannot mount a root", NULL);
-	for (unsigned i = 0; i < n; i++)
-		if (attach(p, list[i].tree, list[i].inside) < 0)
+	for (unsigned i = 0; i < n_taken; i++)
+		if (attach(p, taken[i].tree, taken[i].inside) < 0)
 			return -1;
 	if (private_tmp(p) < 0)
 		return -1;

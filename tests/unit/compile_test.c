@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static const char prelude[] = "extern \"C\" void solve(const float *x, float *y, int n);\n";
 static const char textbook[] = "__global__ void scale(const float *x, float *y, int n)\n"
@@ -45,6 +46,19 @@ static struct compiled compile_text(const char *source, const char *entry)
 	return c;
 }
 
+static bool same_file(int x, int y)
+{
+	static char p[1 << 16], q[1 << 16];
+	for (off_t at = 0;;) {
+		ssize_t n = pread(x, p, sizeof p, at), m = pread(y, q, sizeof q, at);
+		if (n != m || n < 0 || memcmp(p, q, (size_t)n) != 0)
+			return false;
+		if (n == 0)
+			return at > 0;
+		at += n;
+	}
+}
+
 static void check_error(const char *source, int line, const char *text)
 {
 	struct compiled c = compile_text(source, "solve");
@@ -59,9 +73,13 @@ static void check_error(const char *source, int line, const char *text)
 	test_fail(__FILE__, __LINE__, "no error among the diagnostics");
 }
 
-TEST_WITHIN(textbook_kernel, 60)
+/* With an empty cache the first compilation does without the precompiled prefix and makes it, and the second has it. */
+TEST_WITHIN(textbook_kernel, 120)
 {
 	need_compiler();
+	char cache[] = "/tmp/compile-test-XXXXXX", command[100];
+	CHECK(mkdtemp(cache));
+	setenv("JUDGE_CACHE", cache, 1);
 	struct compiled c = compile_text(textbook, "solve");
 	CHECK_MSG(c.ok, "%s: %s", c.why_not, c.log);
 	CHECK(strstr(c.ptx, ".visible .entry _Z5scalePKfPfi(") && strstr(c.ptx, ".loc"));
@@ -71,8 +89,17 @@ TEST_WITHIN(textbook_kernel, 60)
 	CHECK_STR(c.kernels[0].name, "_Z5scalePKfPfi");
 	CHECK(c.kernels[0].registers > 0 && c.kernels[0].shared == 0);
 	CHECK_EQ(fcntl(c.guest_fd, F_GET_SEALS), F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	snprintf(command, sizeof command, "test $(ls %s/prefix-*.h.gch | wc -l) = 1", cache);
+	CHECK_EQ(system(command), 0);
+	struct compiled again = compile_text(textbook, "solve");
+	CHECK_MSG(again.ok, "%s: %s", again.why_not, again.log);
+	CHECK_STR(again.ptx, c.ptx);
+	CHECK(same_file(c.guest_fd, again.guest_fd));
 	compiled_close(&c);
+	compiled_close(&again);
 	CHECK_EQ(c.guest_fd, -1);
+	snprintf(command, sizeof command, "rm -r %s", cache);
+	CHECK_EQ(system(command), 0);
 	arena_free(a);
 }
 
