@@ -277,11 +277,12 @@ struct jail *jail_start(const struct jail_spec *s, struct err *e)
 
 /* ---- wait ---- */
 
-/* Read what is there; at the limit the rest is read and dropped.  Closes the pipe at its end. */
+/* Read what is there, in a few pieces: a writer that never pauses must not hold up the clock.  At the limit the rest is
+ * read and dropped.  Closes the pipe at its end. */
 static void pump(int *fd, struct buf *b, uint64_t limit, bool *cut)
 {
 	char piece[65536];
-	for (;;) {
+	for (int i = 0; i < 32; i++) {
 		ssize_t n = *fd < 0 ? -1 : read(*fd, piece, sizeof piece);
 		if (n < 0 && errno == EINTR && *fd >= 0)
 			continue;

@@ -141,7 +141,8 @@ static int set_limits(struct jail_plan *p)
 	const struct jail_limits *l = &s->limits;
 	uint64_t stack = stack_limit(s);
 	bool files = s->policy == JAIL_COMPILE || s->policy == JAIL_PROGRAM || s->unsandboxed;
-	int rc = limit(p, RLIMIT_CORE, "core dumps", 0, 0);
+	/* One byte, not none: a core_pattern that is a pipe to a program of the host's heeds no other limit. */
+	int rc = limit(p, RLIMIT_CORE, "core dumps", 1, 1);
 	if (rc == 0)
 		rc = limit(p, RLIMIT_NOFILE, "open files", files ? 256 : ABOVE, files ? 256 : ABOVE);
 	if (rc == 0)
