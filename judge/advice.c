@@ -410,30 +410,10 @@ static void on_wrong(const struct grading *g, struct advice *out)
 		hint(out, "All elements are wrong: check the order of nibbles, which scale and zero point belong to which group, and the row stride.");
 }
 
-static void on_compile(const struct grading *g, struct advice *out)
-{
-	const struct compiled *c = &g->compiled;
-	bool about_entry = false;
-	for (size_t i = 0; i < c->n_diagnostics; i++) {
-		const char *t = c->diagnostics[i].text;
-		about_entry |= strstr(t, "solve") && (strstr(t, "undefined reference") || strstr(t, "overloaded") || strstr(t, "incompatible") ||
-						      strstr(t, "conflict") || strstr(t, "linkage"));
-	}
-	struct buf text = {0};
-	if (about_entry) {
-		problem_prototype(g->problem, false, &text);
-		if (out->n < ADVICE_LINES)
-			snprintf(out->lines[out->n++], ADVICE_LENGTH, "This problem's entry is %s.", buf_str(&text));
-	}
-	buf_free(&text);
-}
-
 void advice_of(const struct grading *g, struct advice *out)
 {
 	memset(out, 0, sizeof *out);
-	if (g->verdict == VERDICT_CE)
-		on_compile(g, out);
-	else if (g->verdict == VERDICT_AC)
+	if (g->verdict == VERDICT_AC)
 		on_speed(g, out);
 	else if (g->decisive && g->decisive->fault.kind != FAULT_NONE)
 		hint(out, fault_hints[g->decisive->fault.kind]);

@@ -253,6 +253,9 @@ static int judge_run(struct run_case *c, struct err *e)
 		if (out->verdict == VERDICT_AC || out->verdict == VERDICT_NW)
 			if (check_outputs(c, e) < 0)
 				return -1;
+		/* a launch that never happened explains an output that is wrong */
+		if ((out->verdict == VERDICT_NW || out->verdict == VERDICT_WA) && *c->run.cuda_error)
+			say(out, VERDICT_RE, "a CUDA call failed (%s), and the program went on", c->run.cuda_error);
 		check_rules(c);
 	} else if (c->run.guest.end == JAIL_EXITED && c->run.guest.status != 0 && !out->spec->visible &&
 		   c->run.fault.kind == FAULT_NONE) {

@@ -122,7 +122,7 @@ static void put_line(const struct device_line *l, double total, const char *name
 	fprintf(t->file, "%10s ", conflicts ? figure_count(&g, conflicts) : "");
 	term_put(t, STYLE_DIM, "%5u %s ", l->line, t->utf8 ? "│" : "|");
 	if (text)
-		excerpt_text(t, text, length, 0, t->width - 62);
+		excerpt_text(t, text, length, 0, t->is_terminal ? t->width - 62 : 160);
 	else
 		term_put(t, STYLE_DIM, "%s", l->file);
 	fputc('\n', t->file);
