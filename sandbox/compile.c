@@ -221,8 +221,8 @@ static const char *find_reason(const struct jail_result *r, const struct outcome
 {
 	if (r->end == JAIL_MEMORY)
 		return arena_printf(a, "the compiler ran out of memory (limit %s)", gibibytes(limits->memory, a));
-	if (r->end == JAIL_WALL)
-		return arena_printf(a, "%s took longer than %g s", running_step(o), limits->wall_ms / 1000.0);
+	if (r->end == JAIL_WALL || r->end == JAIL_CPU)
+		return arena_printf(a, "%s took longer than %g s", running_step(o), limits->cpu_ms / 1000.0);
 	if (r->end != JAIL_EXITED)
 		return arena_printf(a, "the compiler was stopped: %s", jail_end_name(r->end));
 	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++) {
@@ -230,6 +230,8 @@ static const char *find_reason(const struct jail_result *r, const struct outcome
 		if (signal == SIGXFSZ)
 			return arena_printf(a, "%s wrote a file of more than %llu MiB: is an initialised array too large?",
 					    compile_step_text(s), (unsigned long long)limits->file_size >> 20);
+		if (signal == SIGXCPU || (signal == SIGKILL && r->cpu_us >= (uint64_t)limits->cpu_ms * 1000))
+			return arena_printf(a, "%s took longer than %g s", compile_step_text(s), limits->cpu_ms / 1000.0);
 		if (signal)
 			return arena_printf(a, "%s crashed on this source (%s)", compile_step_text(s), strsignal(signal));
 	}

@@ -22,7 +22,7 @@ struct compile_request {
 	const char *entry;		/* "solve": the generic guest main calls it; NULL: the source has its own main() */
 	const char *arch;		/* "90", "89", "80", "75": compute_XX for PTX and sm_XX for ptxas */
 	const char *const *options;	/* further nvcc options of ours (never of the submission), NULL-terminated; or NULL */
-	unsigned wall_ms;		/* 0: 60 s */
+	unsigned wall_ms;		/* on an idle machine, 0: 60 s; a busy one gets up to three times as long */
 	uint64_t memory;		/* 0: 4 GiB */
 	bool unsandboxed;
 };

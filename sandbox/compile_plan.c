@@ -74,6 +74,9 @@ void compile_jail(struct jail_spec *s, const struct compile_request *rq, const s
 	mounts[n++] = (struct jail_mount){t->root, inside_root(rq, t)};
 	if (!strcmp(mounts[n - 1].host, mounts[n - 1].inside))
 		n--;
+	/* Each tool's processor time is limited, and the whole by the clock with room for a machine that is busy: a source must
+	 * not fail to compile because others are being compiled. */
+	unsigned time = rq->wall_ms ? rq->wall_ms : 60000;
 	argv[0] = "/bin/sh";
 	argv[1] = "-c";
 	argv[2] = script;
@@ -82,7 +85,7 @@ void compile_jail(struct jail_spec *s, const struct compile_request *rq, const s
 		.policy = JAIL_COMPILE, .name = "compile", .argv = argv, .envp = environment, .exe_fd = -1,
 		.mounts = mounts, .n_mounts = n, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
 		.unsandboxed = rq->unsandboxed,
-		.limits = {.wall_ms = rq->wall_ms ? rq->wall_ms : 60000, .memory = rq->memory ? rq->memory : 4ull << 30,
+		.limits = {.cpu_ms = time, .wall_ms = 3 * time, .memory = rq->memory ? rq->memory : 4ull << 30,
 			   .processes = 64, .file_size = 256 << 20, .tmpfs = 512 << 20, .output = 4 << 20},
 	};
 }

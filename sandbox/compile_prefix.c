@@ -105,7 +105,6 @@ static bool start_builder(struct compile_prefix *p, const struct compile_request
 	s.name = "compile-prefix";
 	s.fds = fds;
 	s.n_fds = sizeof fds / sizeof *fds;
-	s.limits.wall_ms = 60000;
 	p->builder = jail_start(&s, NULL);
 	return p->builder != NULL;
 }
