@@ -276,7 +276,8 @@ static int make(char *out, const char *dir, const char *name, struct err *e)
 	char path[PATH_SIZE + NAME_SIZE];
 	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
 		return err_system(e, "the path of control group %s is too long", dir);
-	if (mkdir(path, 0755) < 0)
+	/* One that is there already was left by a dead judge that had our process id. */
+	if (mkdir(path, 0755) < 0 && (errno != EEXIST || rmdir(path) < 0 || mkdir(path, 0755) < 0))
 		return err_errno(e, "cannot make control group %s", path);
 	strcpy(out, path);
 	return 0;

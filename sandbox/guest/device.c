@@ -89,8 +89,11 @@ cudaError_t cudaDeviceReset(void)
 		return cudaSuccess;
 	if (!guest.sticky)
 		guest_sync();
-	if (guest.device.program)
+	if (guest.device.program) {
 		guest.sticky = guest.last = cudaSuccess;
+		guest_forget_variables();
+	}
+	guest_forget_memory(guest.device.program);
 	return guest_ask(&m, sizeof m, NULL, 0, &r, NULL, 0, NULL);
 }
 

@@ -72,6 +72,7 @@ struct kernel {
 /* NULL: no kernel of the program, or not in the device image; *e says which error it is. */
 struct kernel *guest_kernel(const void *func, cudaError_t *e) GUEST(kernel);
 cudaError_t guest_symbol(const void *symbol, uint64_t *addr, uint64_t *size) GUEST(symbol);
+void guest_forget_variables(void) GUEST(forget_variables);	/* their addresses are no longer true */
 
 /* ---- op.c: work ---- */
 
@@ -101,7 +102,7 @@ cudaError_t guest_launch_op(const void *func, dim3 grid, dim3 block, void **args
 /* ---- memory.c ---- */
 
 struct mirror {
-	enum mirror_kind { MIRROR_MANAGED, MIRROR_PINNED, MIRROR_REGISTERED } kind;
+	enum mirror_kind { MIRROR_MANAGED, MIRROR_PINNED, MIRROR_REGISTERED, MIRROR_VARIABLE } kind;
 	char *host;
 	uint64_t device;
 	size_t size;
@@ -115,6 +116,8 @@ void guest_know(uint64_t addr, uint64_t size) GUEST(know);	/* a tensor or variab
 void guest_push(const void *params, size_t size) GUEST(push);	/* before a launch with these parameters */
 void guest_pull(void) GUEST(pull);
 cudaError_t guest_mirror_variable(uint64_t addr, size_t size, void **host) GUEST(mirror_variable);
+/* All allocations of the program are gone; variables too, or not. */
+void guest_forget_memory(bool variables) GUEST(forget_memory);
 bool guest_upload(uint64_t addr, const void *data, size_t size, bool last, cudaError_t *e) GUEST(upload);
 /* Rows of device memory, packed into data. */
 cudaError_t guest_download(uint64_t addr, size_t pitch, size_t width, size_t height, void *data) GUEST(download);

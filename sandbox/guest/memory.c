@@ -254,18 +254,36 @@ static void begin_mirroring(struct mirror *m)
 	guest_upload(m->device, m->host, m->size, true, &e);
 }
 
-static cudaError_t free_mirror(struct mirror *m)
+/* Take a mirror out of the list; pages that were only its own are closed again. */
+static void unlink_mirror(struct mirror *m)
 {
 	struct mirror **at = &mirrors;
 	while (*at != m)
 		at = &(*at)->next;
 	*at = m->next;
-	if (m->kind != MIRROR_REGISTERED)
-		madvise(page_down((uint64_t)m->host + PAGE - 1), m->size / PAGE * PAGE, MADV_DONTNEED);
-	cudaError_t e = release(m->device);
+	char *from = page_down((uint64_t)m->host + PAGE - 1), *to = page_down((uint64_t)m->host + m->size);
+	if (m->kind != MIRROR_REGISTERED && from < to)
+		mmap(from, (size_t)(to - from), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	free(m->shadow);
 	free(m);
-	return e;
+}
+
+static cudaError_t free_mirror(struct mirror *m)
+{
+	uint64_t device = m->device;
+	unlink_mirror(m);
+	return release(device);
+}
+
+void guest_forget_memory(bool variables)
+{
+	for (struct mirror *m = mirrors, *next; m; m = next) {
+		next = m->next;
+		if (m->kind != MIRROR_VARIABLE || variables)
+			unlink_mirror(m);
+	}
+	if (variables)
+		n_ranges = 0;
 }
 
 /* Bytes that the host changed go to the device, one stretch a chunk. */
@@ -283,6 +301,11 @@ static void push_chunk(struct mirror *m, size_t at, size_t n)
 	guest_upload(m->device + from, m->host + from, to - from, true, &e);
 }
 
+static bool is_managed(const struct mirror *m)
+{
+	return m->kind == MIRROR_MANAGED || m->kind == MIRROR_VARIABLE;
+}
+
 static bool mentions(const struct mirror *m, const void *params, size_t size)
 {
 	for (size_t i = 0; i + 8 <= size; i += 8) {
@@ -298,7 +321,7 @@ void guest_push(const void *params, size_t size)
 {
 	for (struct mirror *m = mirrors; m; m = m->next) {
 		/* Pinned memory is mostly for copies: it counts once a kernel is given a pointer into it. */
-		if (!m->shadow && (m->kind == MIRROR_MANAGED || mentions(m, params, size)))
+		if (!m->shadow && (is_managed(m) || mentions(m, params, size)))
 			begin_mirroring(m);
 		for (size_t at = 0; m->shadow && at < m->size; at += CHUNK)
 			push_chunk(m, at, m->size - at < CHUNK ? m->size - at : CHUNK);
@@ -355,7 +378,7 @@ cudaError_t guest_mirror_variable(uint64_t addr, size_t size, void **host)
 		return cudaErrorMemoryAllocation;
 	cudaError_t e = guest_download(addr, size, size, 1, (void *)addr);
 	*host = (void *)addr;
-	add_mirror(MIRROR_MANAGED, (void *)addr, addr, size, 0);
+	add_mirror(MIRROR_VARIABLE, (void *)addr, addr, size, 0);
 	mirrors->shadow = guest_alloc(size);
 	memcpy(mirrors->shadow, (void *)addr, size);
 	return e;
@@ -437,7 +460,7 @@ cudaError_t cudaHostGetDevicePointer(void **out, void *p, unsigned flags)
 cudaError_t cudaHostGetFlags(unsigned *flags, void *p)
 {
 	struct mirror *m = guest_mirror((uint64_t)p);
-	if (!flags || !m || m->kind == MIRROR_MANAGED)
+	if (!flags || !m || is_managed(m))
 		return guest_local(cudaErrorInvalidValue);
 	*flags = m->flags | cudaHostAllocMapped;
 	return cudaSuccess;
@@ -453,7 +476,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const vo
 		return guest_local(cudaErrorInvalidValue);
 	*out = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)p};
 	if (m) {
-		out->type = m->kind == MIRROR_MANAGED ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
+		out->type = is_managed(m) ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
 		out->device = 0;
 		out->devicePointer = (void *)(m->device + ((uint64_t)p - (uint64_t)m->host));
 	} else if (guest_on_device((uint64_t)p)) {
@@ -470,7 +493,7 @@ static cudaError_t hint(const void *p)
 	if (e)
 		return e;
 	struct mirror *m = guest_mirror((uint64_t)p);
-	return m && m->kind == MIRROR_MANAGED ? cudaSuccess : guest_local(cudaErrorInvalidValue);
+	return m && is_managed(m) ? cudaSuccess : guest_local(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMemPrefetchAsync(const void *p, size_t size, struct cudaMemLocation where, unsigned flags, cudaStream_t stream)

@@ -140,6 +140,13 @@ cudaError_t guest_symbol(const void *symbol, uint64_t *addr, uint64_t *size)
 	return guest_local(cudaErrorInvalidSymbol);
 }
 
+void guest_forget_variables(void)
+{
+	for (struct variable *v = variables; v; v = v->next)
+		v->found = false;
+	managed_ready = false;
+}
+
 static struct kernel *registered(const void *func)
 {
 	for (struct kernel *k = kernels; k; k = k->next)
