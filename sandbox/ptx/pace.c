@@ -15,6 +15,7 @@
 enum {
 	ALU_CYCLES = 4, WIDE_CYCLES = 8, XU_CYCLES = 18, SPECIAL_CYCLES = 60, SHARED_CYCLES = 29, SHUFFLE_CYCLES = 24,
 	MMA_CYCLES = 33, LOCAL_CYCLES = 32, BARRIER_CYCLES = 20,
+	ISSUE_CYCLES = 4,	/* from one instruction of a warp alone to the next: little code has many independent ones */
 	MOST = UINT16_MAX
 };
 
@@ -28,13 +29,19 @@ struct state {
 	struct value *values;
 	uint32_t block;
 	uint16_t round, ready;	/* longest so far of what was used, of what was made */
-	uint16_t floor;		/* round before which nothing starts: of a barrier */
-	uint16_t stored;	/* round of the latest store */
+	uint16_t floor, start;	/* round and cycle before which nothing starts: of a barrier */
+	uint16_t stored;	/* round of the latest store to global memory */
+	uint32_t issued;	/* since the barrier: instructions that are some in machine code too */
 };
 
 static uint16_t most(uint16_t a, uint16_t b)
 {
 	return a > b ? a : b;
+}
+
+static uint16_t plus(uint16_t a, uint32_t b)
+{
+	return b > MOST || a + b > MOST ? MOST : (uint16_t)(a + b);
 }
 
 /* ---- blocks ---- */
@@ -79,8 +86,6 @@ static uint16_t latency(const struct ptx_insn *in)
 		return XU_CYCLES;
 	case PTX_DIV: case PTX_REM: case PTX_SQRT:
 		return ptx_has(in, PTX_MOD_APPROX) ? XU_CYCLES + ALU_CYCLES : SPECIAL_CYCLES;
-	case PTX_BAR: case PTX_BARRIER:
-		return BARRIER_CYCLES;
 	case PTX_LD: case PTX_ATOM:
 		switch (ptx_insn_space(in)) {
 		case PTX_SPACE_SHARED:
@@ -97,12 +102,15 @@ static uint16_t latency(const struct ptx_insn *in)
 	}
 }
 
-static bool from_memory(const struct ptx_insn *in)
+static bool is_global(const struct ptx_insn *in)
 {
 	enum ptx_space s = ptx_insn_space(in);
+	return s == PTX_SPACE_GLOBAL || s == PTX_SPACE_GENERIC;
+}
 
-	return (in->op == PTX_LD || in->op == PTX_ATOM || in->op == PTX_LDU || in->op == PTX_WMMA) &&
-	       (s == PTX_SPACE_GLOBAL || s == PTX_SPACE_GENERIC);
+static bool from_memory(const struct ptx_insn *in)
+{
+	return (in->op == PTX_LD || in->op == PTX_ATOM || in->op == PTX_LDU || in->op == PTX_WMMA) && is_global(in);
 }
 
 static bool is_barrier(const struct ptx_insn *in)
@@ -159,14 +167,14 @@ static void set(struct state *s, const struct ptx_operand *o, uint16_t round, ui
 		set_reg(s, o->elems[i].reg, round, ready);
 }
 
-static uint16_t plus(uint16_t a, unsigned b)
+static uint16_t cycles_of(const struct state *s)
 {
-	return a + b > MOST ? MOST : (uint16_t)(a + b);
+	return most(s->ready, plus(s->start, s->issued * ISSUE_CYCLES));
 }
 
 static void step(struct state *s, const struct ptx_insn *in)
 {
-	uint16_t round = s->floor, ready = 0;
+	uint16_t round = s->floor, ready = s->start;
 	bool result = has_result(in), load = from_memory(in);
 
 	use_reg(s, in->guard, &round, &ready);
@@ -177,10 +185,14 @@ static void step(struct state *s, const struct ptx_insn *in)
 	s->round = most(s->round, round);
 	if (waits_for_copies(in))
 		s->round = s->floor = plus(s->round, 1);
-	if (is_barrier(in))
+	if (is_barrier(in)) {
 		s->floor = s->round;
-	if (in->op == PTX_ST && !load)
+		s->start = plus(cycles_of(s), BARRIER_CYCLES);
+		s->issued = 0;
+	}
+	if (in->op == PTX_ST && is_global(in))
 		s->stored = most(s->stored, round);
+	s->issued += in->op != PTX_MOV && in->op != PTX_CVTA && ptx_insn_space(in) != PTX_SPACE_PARAM;
 	ready = plus(ready, latency(in));
 	s->ready = most(s->ready, ready);
 	if (result)
@@ -201,7 +213,7 @@ void pace_of(const struct ptx_func *f, struct pace *out)
 		s = (struct state){.f = f, .values = s.values, .block = i + 1};
 		for (end = i; end == i || (end < f->n_insns && !leads[end]); end++)
 			step(&s, &f->insns[end]);
-		out[i] = (struct pace){s.round, most(s.ready, end - i > MOST ? MOST : (uint16_t)(end - i))};
+		out[i] = (struct pace){s.round, cycles_of(&s)};
 	}
 	free(leads);
 	free(s.values);
