@@ -59,13 +59,13 @@ struct record {			/* what one warp did to a line since the last barrier of the b
 
 struct entry {
 	uint64_t line;
-	u128 written;			/* before the launch, or by this block */
-	u128 read, write, atomic;	/* by this block */
-	u128 now_read, now_write, now_atomic;	/* the same in this interval */
-	uint32_t epoch0;		/* the interval: b->epoch */
+	uint32_t interval;		/* b->epoch at the time */
 	uint32_t wsite, rsite;
 	uint32_t slot;
 	uint32_t n_records;
+	u128 written;			/* before the launch, or by this block */
+	u128 read, write, atomic;	/* by this block */
+	u128 now_read, now_write, now_atomic;	/* the same in this interval */
 	struct record first;
 	uint8_t value[LINE];		/* of bytes in write */
 };
@@ -166,7 +166,15 @@ struct visit {
 	uint32_t site;
 	enum access_kind kind;
 	const unsigned char *data;	/* of stores: l->size bytes a lane */
+	uint32_t interval, epoch;	/* of the block; of the warp */
 };
+
+/* Bytes of its line that a lane at addr touches; it is aligned to its size. */
+MEM_INLINE u128 lane_bits(uint64_t addr, uint32_t size)
+{
+	uint64_t ones = size == 32 ? 0xffffffff : (1u << size) - 1, at = addr % LINE;
+	return at < 64 ? (u128)(ones << at) : (u128)(ones << (at - 64)) << 64;
+}
 
 /* The first lane that touches a byte of `bytes` of the line. */
 static unsigned lane_at(const struct visit *v, uint64_t line, u128 bytes)
@@ -174,7 +182,7 @@ static unsigned lane_at(const struct visit *v, uint64_t line, u128 bytes)
 	for (uint32_t rest = v->mask; rest; rest &= rest - 1) {
 		unsigned lane = first_lane(rest);
 		uint64_t addr = lane_address(v->l, lane) - MEM_GLOBAL_BASE;
-		if (addr / LINE == line && bytes & line_bits(addr % LINE, addr % LINE + v->l->size))
+		if (addr / LINE == line && bytes & lane_bits(addr, v->l->size))
 			return lane;
 	}
 	return first_lane(v->mask);
@@ -266,7 +274,7 @@ static int against_records(const struct visit *v, const struct entry *e, u128 by
 static struct record *own_record(const struct visit *v, struct entry *e)
 {
 	struct lines_table *t = v->table;
-	uint32_t warp = v->c->warp, epoch = mem_epoch(v->c->block, warp);
+	uint32_t warp = v->c->warp, epoch = v->epoch;
 	struct record *r = &e->first;
 	for (uint32_t i = 0; i < e->n_records; i++) {
 		if (r->warp == warp && r->epoch == epoch)
@@ -318,18 +326,40 @@ MEM_INLINE void note(const struct visit *v, struct entry *e, u128 bytes)
 	*(write ? &e->now_write : &e->now_atomic) |= bytes;
 }
 
+/* Did this warp do the same to these bytes just now?  Then nothing can have come between that is not reported, but for
+ * equal values of other warps. */
+MEM_INLINE bool again(const struct visit *v, struct entry *e, u128 bytes)
+{
+	struct record *r = &e->first;
+	if (e->interval != v->interval || !e->n_records || r->warp != v->c->warp || r->epoch != v->epoch)
+		return false;
+	if (v->kind == ACCESS_READ && !(bytes & ~r->read)) {
+		r->rsite = v->site;
+		e->rsite = v->site < e->rsite ? v->site : e->rsite;
+		return true;
+	}
+	if (v->kind == ACCESS_WRITE && !(bytes & ~r->write) && e->n_records == 1) {
+		r->wsite = v->site;
+		e->wsite = v->site < e->wsite ? v->site : e->wsite;
+		return true;
+	}
+	return false;
+}
+
 MEM_INLINE struct entry *visit(const struct visit *v, uint64_t line, u128 bytes)
 {
 	struct entry *e = find_entry(v->c, v->table, line, v->site);
 	enum access_kind k = v->kind;
+	if (again(v, e, bytes))
+		return e;
 	if (k != ACCESS_WRITE && k != ACCESS_VOLATILE_WRITE && bytes & ~e->written) {
 		if (v->c->mem->communicates)
 			e->written |= v->c->mem->written[line];
 		if (bytes & ~e->written)
 			return never_written(v, e, bytes & ~e->written), NULL;
 	}
-	if (e->epoch0 != v->c->block->epoch) {
-		e->epoch0 = v->c->block->epoch;
+	if (e->interval != v->interval) {
+		e->interval = v->interval;
 		e->now_read = e->now_write = e->now_atomic = 0;
 		e->n_records = 0;
 	}
@@ -356,7 +386,7 @@ MEM_INLINE int visit_range(const struct visit *v, uint64_t from, uint64_t end)
 	return 0;
 }
 
-static int visit_lanes(const struct visit *v)
+MEM_INLINE int visit_lanes(const struct visit *v)
 {
 	const struct lanes *l = v->l;
 	for (uint32_t rest = v->mask; rest;) {
@@ -368,7 +398,7 @@ static int visit_lanes(const struct visit *v)
 			if (addr / LINE != line)
 				break;
 			here |= rest & -rest;
-			bytes |= line_bits(addr % LINE, addr % LINE + l->size);
+			bytes |= lane_bits(addr, l->size);
 		}
 		struct entry *e = visit(v, line, bytes);
 		if (!e)
@@ -385,7 +415,7 @@ MEM_FAST int mem_lines_access(struct mem_ctx *c, const struct lanes *l, uint32_t
 			      enum access_kind k, const struct stored *s)
 {
 	unsigned char data[LANES * 32];
-	struct visit v = {c, table_of(c), l, shadow, site, k, data};
+	struct visit v = {c, table_of(c), l, shadow, site, k, data, c->block->epoch, mem_epoch(c->block, c->warp)};
 	if (s) {
 		if (mem_overlap(l) && mem_check_agree(c, l, FAULT_RACE_GLOBAL, site, s) < 0)
 			return -1;

@@ -244,14 +244,14 @@ static int unordered(const struct mem_block *b, uint32_t me, uint32_t warps, con
 	return -1;
 }
 
-/* Does the store of this lane leave byte `byte` as it is? */
-static bool same_value(const struct note *n, unsigned lane, uint32_t byte)
+/* Does the store of this lane leave `count` bytes from `byte` on as they are? */
+static bool same_value(const struct note *n, unsigned lane, uint32_t byte, unsigned count)
 {
 	unsigned char data[LANES * 32];
 	if (!n->stored)
 		return false;
 	mem_gather(n->stored->op, n->l->mask, n->stored->rows, data);
-	return data[lane * n->l->size + byte - lane_address(n->l, lane)] == n->b->shared[byte];
+	return !memcmp(data + lane * n->l->size + (byte - lane_address(n->l, lane)), n->b->shared + byte, count);
 }
 
 static int cell_race(const struct note *n, unsigned lane, uint32_t byte, const struct cell *c, int other, enum access_kind k)
@@ -259,14 +259,15 @@ static int cell_race(const struct note *n, unsigned lane, uint32_t byte, const s
 	return race(n, lane, byte, other, k, wide_site(k == ACCESS_READ ? c->rsite : c->wsite, NO_SITE16));
 }
 
-static int cell_access(const struct note *n, unsigned lane, uint32_t byte, struct cell *c)
+/* c: the state of `count` bytes. */
+static int cell_access(const struct note *n, unsigned lane, uint32_t byte, unsigned count, struct cell *c)
 {
 	const struct mem_block *b = n->b;
 	uint32_t me = n->c->warp, bit = 1u << me, now = mem_epoch(b, me);
 	enum access_kind k = n->kind;
 	bool plain = k == ACCESS_READ || k == ACCESS_WRITE, writes = k != ACCESS_READ && k != ACCESS_VOLATILE_READ;
 	int u = unordered(b, me, c->writers, c->write);
-	if (u >= 0 && !(k == ACCESS_WRITE && same_value(n, lane, byte)))
+	if (u >= 0 && !(k == ACCESS_WRITE && same_value(n, lane, byte, count)))
 		return cell_race(n, lane, byte, c, u, ACCESS_WRITE);
 	u = plain ? unordered(b, me, c->atomics, c->atomic) : -1;
 	if (u >= 0 || (plain && c->many_atomics && !b->precise))
@@ -296,12 +297,12 @@ static int complex_access(const struct note *n, unsigned lane, uint32_t g, uint3
 	if (bytes != 0xf)
 		split(b, g);
 	if (!(b->cell_of[g] & SPLIT)) {
-		if (cell_access(n, lane, g * GRANULE, &b->cells[b->cell_of[g]]) < 0)
+		if (cell_access(n, lane, g * GRANULE, GRANULE, &b->cells[b->cell_of[g]]) < 0)
 			return -1;
 	} else {
 		uint32_t first = b->cell_of[g] & ~SPLIT;
 		for (unsigned i = 0; i < 4; i++)
-			if (bytes >> i & 1 && cell_access(n, lane, g * GRANULE + i, &b->cells[first + i]) < 0)
+			if (bytes >> i & 1 && cell_access(n, lane, g * GRANULE + i, 1, &b->cells[first + i]) < 0)
 				return -1;
 	}
 	if (n->kind == ACCESS_WRITE || n->kind == ACCESS_VOLATILE_WRITE)
@@ -328,7 +329,7 @@ static enum outcome against_write(const struct note *n, uint32_t t, uint32_t byt
 	if (atomic && t & ATOMIC)
 		return done == bytes ? FINE : TOO_MUCH;
 	if (mine)
-		return !(t & ATOMIC) == !atomic || done == bytes ? FINE : TOO_MUCH;
+		return !(t & ATOMIC) == !atomic ? FINE : TOO_MUCH;
 	return done & bytes && (n->kind != ACCESS_WRITE || t & ATOMIC) ? CONFLICT : TOO_MUCH;
 }
 
@@ -363,8 +364,6 @@ static void note_write(const struct note *n, uint32_t g, uint32_t bytes)
 	} else if ((old >> WARP_AT & 31) != n->c->warp) {
 		*t |= MANY;		/* atomics of several warps */
 	} else {
-		if (!atomic)
-			*t &= ~(uint32_t)ATOMIC;
 		*t |= bytes << BYTES_AT | bytes;
 	}
 	n->b->wsite[g] = n->site < NO_SITE16 ? (uint16_t)n->site : NO_SITE16;
@@ -451,7 +450,7 @@ typedef uint32_t quad __attribute__((vector_size(16), aligned(4)));
 	({                                                                                             \
 		V x_ = (wtag) ^ (note)->w, y_ = (rtag) ^ (note)->r;                                    \
 		V in_ = (V)((x_ & GEN) == 0), rin_ = (V)((y_ & GEN) == 0);                             \
-		(x_ & (POISON | COMPLEX)) | (in_ & x_ & (WARP | MANY)) | (rin_ & y_ & (R_WARP | R_MANY)); \
+		(x_ & (POISON | COMPLEX)) | (in_ & x_ & (WARP | MANY | ATOMIC)) | (rin_ & y_ & (R_WARP | R_MANY)); \
 	})
 
 /* n words from t and r on, 4 or a multiple of 8: false: some need a closer look, nothing is noted. */
@@ -516,7 +515,7 @@ MEM_INLINE bool read_word(uint32_t *t, uint32_t *r, const struct note *n)
 MEM_INLINE bool write_word(uint32_t *t, uint32_t *r, uint16_t *site, const struct note *n)
 {
 	uint32_t x = *t ^ n->w, y = *r ^ n->r;
-	if (x & (POISON | COMPLEX) || (!(x & GEN) && x & (WARP | MANY)) || (!(y & GEN) && y & (R_WARP | R_MANY)))
+	if (x & (POISON | COMPLEX) || (!(x & GEN) && x & (WARP | MANY | ATOMIC)) || (!(y & GEN) && y & (R_WARP | R_MANY)))
 		return false;
 	*t = n->w;
 	*site = n->site < NO_SITE16 ? (uint16_t)n->site : NO_SITE16;
