@@ -106,7 +106,7 @@ static alu_chooser *chooser(const struct ptx_insn *in)
 	case PTX_CVT: return choose_cvt;
 	case PTX_VADD: case PTX_VADD2: case PTX_VADD4: case PTX_VSUB: case PTX_VSUB2: case PTX_VSUB4: case PTX_VAVRG2: case PTX_VAVRG4:
 	case PTX_VABSDIFF: case PTX_VABSDIFF2: case PTX_VABSDIFF4: case PTX_VMIN: case PTX_VMIN2: case PTX_VMIN4: case PTX_VMAX:
-	case PTX_VMAX2: case PTX_VMAX4: case PTX_VSET2: case PTX_VSET4: return choose_video;
+	case PTX_VMAX2: case PTX_VMAX4: case PTX_VSET: case PTX_VSET2: case PTX_VSET4: case PTX_VSHL: case PTX_VSHR: case PTX_VMAD: return choose_video;
 	case PTX_MMA: return choose_mma;
 	case PTX_WMMA: return ptx_has(in, PTX_MOD_MMA) ? choose_wmma : NULL;
 	case PTX_MOVMATRIX: return choose_movmatrix;

@@ -49,12 +49,14 @@ INLINE float approx_lg2(float x)
 	return x < 0 || x != x ? f32_of(NAN32) : r;
 }
 
-/* By quarter turns, in double; quarter: 0 for sin, 1 for cos.  From 2^40 on there is nothing left to tell: as 0. */
+/* As hardware: the argument in turns is an f32, cut towards zero, so a large one has few fractions of a turn left.
+ * Then by quarter turns, in double; quarter: 0 for sin, 1 for cos. */
 INLINE float approx_sin(float x, uint64_t quarter)
 {
-	double v = x > -0x1p40f && x < 0x1p40f ? x : 0;
-	double turns = v * 0.63661977236758134308 + 6755399441055744.0, k = turns - 6755399441055744.0;
-	double s = v - k * 1.57079632679489661923, z = s * s;
+	double t = f64_of(bits64_of((double)x * (double)0x1.45f306p-3f) & ~((1ull << 29) - 1));
+	t = t > -0x1p40 && t < 0x1p40 ? 4 * t : 0;		/* beyond 2^24 whole turns alone */
+	double turns = t + 6755399441055744.0, k = turns - 6755399441055744.0;
+	double s = (t - k) * 1.57079632679489661923, z = s * s;
 	uint64_t q = bits64_of(turns) + quarter;
 	double a = 2.7173075444014034e-06, b = -2.7173048390198086e-07;
 	a = a * z - 0.00019839198092453864;

@@ -56,12 +56,15 @@ enum alu_class { CLASS_FINITE, CLASS_INFINITE, CLASS_NUMBER, CLASS_NAN, CLASS_NO
 enum alu_prmt { PRMT_F4E, PRMT_B4E, PRMT_RC8, PRMT_ECL, PRMT_ECR, PRMT_RC16 };
 
 /* Video instructions and packed integer arithmetic: imm is op | SIMD_* */
-enum alu_simd { SIMD_ADD, SIMD_SUB, SIMD_AVRG, SIMD_ABSDIFF, SIMD_MIN, SIMD_MAX, SIMD_SET };
+enum alu_simd { SIMD_ADD, SIMD_SUB, SIMD_AVRG, SIMD_ABSDIFF, SIMD_MIN, SIMD_MAX, SIMD_SET, SIMD_SHL, SIMD_SHR, SIMD_MAD };
 enum {
 	SIMD_A_SIGNED = 1 << 4, SIMD_B_SIGNED = 1 << 5, SIMD_D_SIGNED = 1 << 6, SIMD_SAT = 1 << 7,
 	SIMD_ACCUMULATE = 1 << 8,	/* .add: d = c + the sum of the lanes */
-	SIMD_QUARTERS = 1 << 9,		/* four 8-bit lanes, else two of 16 */
-	SIMD_CMP_SHIFT = 16
+	SIMD_THEN_MIN = 2 << 8,		/* scalar forms: what is done with c */
+	SIMD_THEN_MAX = 3 << 8,
+	SIMD_SECOND = 3 << 8,
+	SIMD_WRAP = 1 << 10,		/* vshl, vshr */
+	SIMD_CMP_SHIFT = 16		/* 4 bits: enum alu_cmp; the shift of vmad */
 };
 
 /* Conversions: imm is a description of both types; see alu_cvt.h. */

@@ -20,15 +20,15 @@ APPROX(tanh_approx, approx_tanh(a[i]))
 APPROX(rcp_approx, 1.0f / X)
 APPROX(sqrt_approx, __builtin_sqrtf(X))
 APPROX(rsqrt_approx, 1.0f / __builtin_sqrtf(X))
-/* By the reciprocal, which is 0 for a divisor above 2^126. */
-APPROX(div_approx, X * flush(1.0f / Y))
-/* Scaled so that the reciprocal is a normal number. */
-INLINE float div_scaled(float x, float y)
+/* By the reciprocal, scaled so that it is a normal number; div.approx does so for small divisors alone, and has 0 for
+ * that of one above 2^126. */
+INLINE float div_scaled(float x, float y, bool large)
 {
-	float m = __builtin_fabsf(y), scale = m > 0x1p126f ? 0.25f : m < 0x1p-126f ? 0x1p24f : 1.0f;
-	return (x * scale) * (1.0f / (y * scale));
+	float m = __builtin_fabsf(y), scale = large && m > 0x1p126f ? 0.25f : m < 0x1p-126f ? 0x1p24f : 1.0f;
+	return (x * scale) * flush(1.0f / (y * scale));
 }
-APPROX(div_full, div_scaled(X, Y))
+APPROX(div_approx, div_scaled(X, Y, false))
+APPROX(div_full, div_scaled(X, Y, true))
 
 /* f64: .ftz forms look at and give the upper 32 bits alone. */
 INLINE double flush64(double x)
@@ -37,7 +37,7 @@ INLINE double flush64(double x)
 	return f64_of((u & 0x7fffffffffffffff) < 0x0010000000000000 ? u & 0x8000000000000000 : u);
 }
 INLINE double upper(double x) { return f64_of(bits64_of(x) & 0xffffffff00000000); }
-#define APPROX64(name, expr) LANES(name, f64, f64, f64, f64, canon64(expr, a[i], 0, 0))
-APPROX64(rcp_approx_ftz_f64, upper(flush64(1.0 / flush64(upper(a[i])))))
-APPROX64(rsqrt_approx_ftz_f64, upper(flush64(1.0 / __builtin_sqrt(flush64(upper(a[i]))))))
-APPROX64(rsqrt_approx_f64, 1.0 / __builtin_sqrt(a[i]))
+INLINE double upper_nan(double x) { return x != x ? f64_of(0x7fffffff00000000) : upper(x); }
+LANES(rcp_approx_ftz_f64, f64, f64, f64, f64, upper_nan(flush64(1.0 / flush64(upper(a[i])))))
+LANES(rsqrt_approx_ftz_f64, f64, f64, f64, f64, upper_nan(flush64(1.0 / __builtin_sqrt(flush64(upper(a[i]))))))
+LANES(rsqrt_approx_f64, f64, f64, f64, f64, canon64(1.0 / __builtin_sqrt(a[i]), a[i], 0, 0))

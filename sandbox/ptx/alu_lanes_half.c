@@ -43,21 +43,18 @@ INLINE void put_bf16(uint32_t *out, const float *v, int shift)
 	EACH out[i] = (shift ? out[i] : 0) | bf16_of_f32(v[i]) << shift;
 }
 
-/* What comes after the operation, before it is rounded. */
-INLINE void finish(float *v, uint32_t imm)
+/* What comes after the operation, before it is rounded.  .ftz of f16: what is below the least normal number even when
+ * rounded to 11 bits with no bound of the exponent: 2^-14 (1 - 2^-12). */
+enum { TINY_F16 = 0x387ff000 };
+INLINE void finish(float *v, uint32_t imm, uint32_t limit)
 {
 	EACH v[i] = canon(v[i]);
+	if (limit)
+		EACH v[i] = flush_if(v[i], limit);
 	if (imm & IMM_SAT)
 		EACH v[i] = saturate(v[i]);
 	if (imm & IMM_RELU)
 		EACH v[i] = v[i] < 0 || v[i] == 0 ? 0.0f : v[i];
-}
-/* Subnormal halves of packed lanes to zero. */
-INLINE uint32_t flush_pair(uint32_t w)
-{
-	uint32_t low = (w & 0x7fff) < 0x0400 ? w & 0x8000 : w & 0xffff;
-	uint32_t high = (w >> 16 & 0x7fff) < 0x0400 ? w & 0x80000000 : w & 0xffff0000;
-	return low | high;
 }
 
 /* ---- fused multiply and add ---- */
@@ -122,11 +119,9 @@ HANDLER(name)								\
 		if ((sources) > 2)					\
 			load_f16(z, c, shift, limit);			\
 		body;							\
-		finish(r, imm);						\
+		finish(r, imm, limit ? TINY_F16 : 0);			\
 		put_f16(v, r, shift);					\
 	}								\
-	if (limit)							\
-		EACH v[i] = flush_pair(v[i]);				\
 	STORE(u32, v[i]);						\
 }
 #define HALF_BF16(name, sources, pairs, body)				\
@@ -146,7 +141,7 @@ HANDLER(name)								\
 		if ((sources) > 2)					\
 			load_bf16(z, c, shift);				\
 		body;							\
-		finish(r, imm);						\
+		finish(r, imm, 0);					\
 		put_bf16(v, r, shift);					\
 	}								\
 	STORE(u32, v[i]);						\

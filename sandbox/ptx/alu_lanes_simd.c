@@ -6,7 +6,7 @@ INLINE int32_t part(uint32_t x, unsigned at, unsigned bits, bool is_signed)
 	uint32_t up = x << (32 - bits - at);
 	return is_signed ? (int32_t)up >> (32 - bits) : (int32_t)(up >> (32 - bits));
 }
-INLINE bool holds(int32_t a, int32_t b, uint32_t cmp)
+INLINE bool holds(int64_t a, int64_t b, uint32_t cmp)
 {
 	switch (cmp) {
 	case CMP_EQ: return a == b;
@@ -65,9 +65,20 @@ HANDLER(simd2)
 LANES32(vabsdiff4_u, APART(0) | APART(1) << 8 | APART(2) << 16 | APART(3) << 24)
 LANES32(vsad4_u, c[i] + APART(0) + APART(1) + APART(2) + APART(3))
 
-/* ---- scalar forms on whole registers: 34-bit intermediate results; imm as above, with the second operation ---- */
+/* ---- scalar forms on whole registers; imm as above.  As hardware has it, .sat of an unsigned d clamps at 0 alone ---- */
 
 INLINE int64_t whole(uint32_t x, bool is_signed) { return is_signed ? (int64_t)(int32_t)x : (int64_t)x; }
+INLINE uint32_t clamp32(int64_t r, bool is_signed)
+{
+	if (!is_signed)
+		return r < 0 ? 0 : (uint32_t)r;
+	return (uint32_t)(r < INT32_MIN ? INT32_MIN : r > INT32_MAX ? INT32_MAX : r);
+}
+INLINE int64_t shifted(int64_t x, uint32_t n, uint32_t imm)
+{
+	n = imm & SIMD_WRAP ? n & 31 : n > 32 ? 32 : n;
+	return (imm & 15) == SIMD_SHL ? (int64_t)((uint64_t)x << n) : x >> n;
+}
 INLINE uint32_t scalar(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
 {
 	const bool d_signed = imm & SIMD_D_SIGNED;
@@ -77,13 +88,24 @@ INLINE uint32_t scalar(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
 	case SIMD_SUB: r = x - y; break;
 	case SIMD_ABSDIFF: r = x > y ? x - y : y - x; break;
 	case SIMD_MIN: r = x < y ? x : y; break;
-	default: r = x > y ? x : y; break;
+	case SIMD_MAX: r = x > y ? x : y; break;
+	case SIMD_SET: r = holds(x, y, imm >> SIMD_CMP_SHIFT & 15); break;
+	case SIMD_MAD: {
+		bool c_signed = imm & (SIMD_A_SIGNED | SIMD_B_SIGNED);
+		__int128 sum = (__int128)x * y + whole(c, c_signed);
+		r = (int64_t)(sum >> (imm >> SIMD_CMP_SHIFT & 15));
+		return imm & SIMD_SAT ? clamp32(r, d_signed) : (uint32_t)r;
 	}
-	if (imm & SIMD_SAT) {
-		int64_t high = d_signed ? INT32_MAX : UINT32_MAX, low = d_signed ? INT32_MIN : 0;
-		r = r < low ? low : r > high ? high : r;
+	default: r = shifted(x, b, imm); break;
 	}
-	return (uint32_t)r + (imm & SIMD_ACCUMULATE ? c : 0);
+	uint32_t v = imm & SIMD_SAT ? clamp32(r, d_signed) : (uint32_t)r;
+	switch (imm & SIMD_SECOND) {
+	case SIMD_ACCUMULATE: return v + c;
+	/* hardware takes c for signed */
+	case SIMD_THEN_MIN: return whole(v, d_signed) < whole(c, true) ? v : c;
+	case SIMD_THEN_MAX: return whole(v, d_signed) > whole(c, true) ? v : c;
+	default: return v;
+	}
 }
 HANDLER(simd1)
 {

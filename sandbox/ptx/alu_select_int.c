@@ -345,6 +345,10 @@ static enum alu_simd video_op(uint16_t op, unsigned *lanes)
 	case PTX_VMAX: *lanes = 1; return SIMD_MAX;
 	case PTX_VMAX2: *lanes = 2; return SIMD_MAX;
 	case PTX_VMAX4: *lanes = 4; return SIMD_MAX;
+	case PTX_VSET: *lanes = 1; return SIMD_SET;
+	case PTX_VSHL: *lanes = 1; return SIMD_SHL;
+	case PTX_VSHR: *lanes = 1; return SIMD_SHR;
+	case PTX_VMAD: *lanes = 1; return SIMD_MAD;
 	case PTX_VSET2: *lanes = 2; return SIMD_SET;
 	default: *lanes = 4; return SIMD_SET;
 	}
@@ -354,7 +358,7 @@ int choose_video(struct form *s)
 	static const uint16_t compare[] = { PTX_MOD_EQ, PTX_MOD_NE, PTX_MOD_LT, PTX_MOD_LE, PTX_MOD_GT, PTX_MOD_GE };
 	unsigned lanes;
 	enum alu_simd op = video_op(s->in->op, &lanes);
-	/* vset2, vset4 name the types of a and b alone */
+	/* vset names the types of a and b alone */
 	unsigned first = op == SIMD_SET ? 0 : 1;
 	uint32_t d = op == SIMD_SET ? 0 : form_t(s, 0) == T(S32), a = form_t(s, first) == T(S32), b = form_t(s, first + 1) == T(S32);
 	if (s->in->n_types != first + 2)
@@ -374,10 +378,23 @@ int choose_video(struct form *s)
 		if (!found)
 			return NO_FN;
 	}
+	if (op == SIMD_MAD) {
+		s->imm |= has(s, PTX_MOD_SHR7) ? 7 << SIMD_CMP_SHIFT : has(s, PTX_MOD_SHR15) ? 15 << SIMD_CMP_SHIFT : 0;
+		return has(s, PTX_MOD_PO) ? NO_FN : form_is(s, ALU_simd1, "rrrr");
+	}
+	if (op == SIMD_SHL || op == SIMD_SHR) {
+		bool wrap = has(s, PTX_MOD_WRAP);
+		if (!wrap && !has(s, PTX_MOD_CLAMP))
+			return NO_FN;
+		s->imm |= wrap ? SIMD_WRAP : 0;
+	}
 	bool add = has(s, PTX_MOD_ADD);
 	s->imm |= add ? SIMD_ACCUMULATE : 0;
-	if (lanes == 1)
-		return form_is(s, ALU_simd1, add ? "rrrr" : "rrr");
+	if (lanes == 1) {
+		uint32_t then = add ? SIMD_ACCUMULATE : has(s, PTX_MOD_MIN) ? SIMD_THEN_MIN : has(s, PTX_MOD_MAX) ? SIMD_THEN_MAX : 0;
+		s->imm |= then;
+		return form_is(s, ALU_simd1, then ? "rrrr" : "rrr");
+	}
 	if (op == SIMD_ABSDIFF && lanes == 4 && !a && !b && !(s->imm & SIMD_SAT))
 		return form_is(s, add ? ALU_vsad4_u : ALU_vabsdiff4_u, "rrrr");
 	return form_is(s, lanes == 4 ? ALU_simd4 : ALU_simd2, "rrrr");
