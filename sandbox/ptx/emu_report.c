@@ -46,16 +46,15 @@ static void add_pipe(struct counters *c, unsigned pipe, uint64_t n)
 	}
 }
 
-static void add_insn(struct by_place *b, struct counters *sum, const struct lowered *f, const struct pace *pace, uint32_t insn, uint64_t n,
-		     uint64_t lanes)
+static void add_insn(struct by_place *b, struct counters *sum, const struct lowered *f, uint32_t insn, uint64_t n, uint64_t lanes)
 {
 	struct counters *both[2] = {sum, &b->of[f->func->insns[insn].loc]};
 	b->used[f->func->insns[insn].loc] = 1;
 	for (int i = 0; i < 2; i++) {
 		both[i]->instructions += n;
 		both[i]->lanes += lanes;
-		both[i]->load_rounds += n * pace[insn].rounds;
-		both[i]->chain_cycles += n * pace[insn].cycles;
+		both[i]->load_rounds += n * f->pace[insn].rounds;
+		both[i]->chain_cycles += n * f->pace[insn].cycles;
 		add_pipe(both[i], f->pipes[insn], n);
 		if (f->flops)
 			both[i]->tensor_flops += n * f->flops[insn];
@@ -79,10 +78,6 @@ static void add_event(struct by_place *b, struct counters *sum, const struct low
 static void add_function(struct by_place *b, struct counters *sum, const struct launch *l, const struct totals *t, const struct lowered *f)
 {
 	uint64_t n = 0, lanes = 0;
-	struct pace *pace = calloc(f->func->n_insns + 1u, sizeof *pace);
-	if (!pace)
-		BUG("out of memory");
-	pace_of(f->func, pace);
 	for (uint32_t k = 0; k < f->n; k++) {
 		const struct ptx_range *r = &f->ranges[k];
 		n += t->tally[f->first + k].n;
@@ -90,11 +85,10 @@ static void add_function(struct by_place *b, struct counters *sum, const struct 
 		if (n == 0)
 			continue;
 		for (uint32_t i = r->first; i < r->end; i++)
-			add_insn(b, sum, f, pace, i, n, lanes);
+			add_insn(b, sum, f, i, n, lanes);
 		if (r->end > r->first)
 			add_event(b, sum, f, &l->program->code[f->first + k], r->own, n, t->diverged[f->first + k]);
 	}
-	free(pace);
 }
 
 /* The memory functions count into the launch's sums; by line it is made up from the sites. */

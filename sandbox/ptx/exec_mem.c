@@ -9,21 +9,39 @@
 
 typedef uint32_t __attribute__((may_alias)) u32;
 
-static void addresses(const unsigned char *regs, uint32_t row, unsigned bits, int64_t offset, uint64_t *out)
+/* Built for AVX2 and plain x86-64, chosen when the program starts. */
+#define FAST __attribute__((target_clones("avx2", "default")))
+
+FAST static void widen_addresses(const u32 *row, uint32_t add, uint64_t *out)
+{
+	const u32 *r = __builtin_assume_aligned(row, 64);
+	uint64_t *o = __builtin_assume_aligned(out, 64);
+	for (int i = 0; i < 32; i++)
+		o[i] = r[i] + add;
+}
+
+FAST static void add_addresses(const uint64_t *row, uint64_t add, uint64_t *out)
+{
+	const uint64_t *r = __builtin_assume_aligned(row, 64);
+	uint64_t *o = __builtin_assume_aligned(out, 64);
+	for (int i = 0; i < 32; i++)
+		o[i] = r[i] + add;
+}
+
+/* The lanes' addresses: the row itself if it holds them, else made in `out`. */
+static const uint64_t *addresses(const unsigned char *regs, uint32_t row, unsigned bits, int64_t offset, uint64_t *out)
 {
 	if (row == NO_ROW) {
 		for (int i = 0; i < 32; i++)
 			out[i] = (uint64_t)offset;
 	} else if (bits == 32) {
-		const u32 *r = __builtin_assume_aligned(regs + row, 64);
-		uint32_t add = (uint32_t)offset;
-		for (int i = 0; i < 32; i++)
-			out[i] = r[i] + add;
+		widen_addresses((const u32 *)(regs + row), (uint32_t)offset, out);
+	} else if (offset == 0) {
+		return (const uint64_t *)(regs + row);
 	} else {
-		const uint64_t *r = __builtin_assume_aligned(regs + row, 64);
-		for (int i = 0; i < 32; i++)
-			out[i] = r[i] + (uint64_t)offset;
+		add_addresses((const uint64_t *)(regs + row), (uint64_t)offset, out);
 	}
+	return out;
 }
 
 static inline struct mem_site *site_of(const struct exec *x, const struct access *a)
@@ -34,9 +52,9 @@ static inline struct mem_site *site_of(const struct exec *x, const struct access
 int exec_load(struct exec *x, const struct insn *in, uint32_t mask)
 {
 	const struct access *a = in->detail;
-	uint64_t addr[32] __attribute__((aligned(64)));
+	uint64_t made[32] __attribute__((aligned(64)));
+	const uint64_t *addr = addresses(x->regs, a->address, a->address_bits, a->offset, made);
 	void *rows[8];
-	addresses(x->regs, a->address, a->address_bits, a->offset, addr);
 	for (unsigned i = 0; i < a->n_rows; i++)
 		rows[i] = a->rows[i] == NO_ROW ? NULL : x->regs + a->rows[i];
 	return mem_load(&x->block->ctx, &a->op, site_of(x, a), addr, mask, rows);
@@ -45,9 +63,9 @@ int exec_load(struct exec *x, const struct insn *in, uint32_t mask)
 int exec_store(struct exec *x, const struct insn *in, uint32_t mask)
 {
 	const struct access *a = in->detail;
-	uint64_t addr[32] __attribute__((aligned(64)));
+	uint64_t made[32] __attribute__((aligned(64)));
+	const uint64_t *addr = addresses(x->regs, a->address, a->address_bits, a->offset, made);
 	const void *rows[8];
-	addresses(x->regs, a->address, a->address_bits, a->offset, addr);
 	for (unsigned i = 0; i < a->n_rows; i++)
 		rows[i] = x->regs + a->rows[i];
 	return mem_store(&x->block->ctx, &a->op, site_of(x, a), addr, mask, rows);
@@ -56,11 +74,11 @@ int exec_store(struct exec *x, const struct insn *in, uint32_t mask)
 int exec_atomic(struct exec *x, const struct insn *in, uint32_t mask)
 {
 	const struct access *a = in->detail;
-	uint64_t addr[32] __attribute__((aligned(64)));
+	uint64_t made[32] __attribute__((aligned(64)));
+	const uint64_t *addr = addresses(x->regs, a->address, a->address_bits, a->offset, made);
 	void *d[8];
 	const void *b[8], *c[8];
 	bool returns = false;
-	addresses(x->regs, a->address, a->address_bits, a->offset, addr);
 	for (unsigned i = 0; i < a->n_rows; i++) {
 		d[i] = a->rows_d[i] == NO_ROW ? NULL : x->regs + a->rows_d[i];
 		returns |= d[i] != NULL;
@@ -131,6 +149,14 @@ int exec_param_store(struct exec *x, const struct insn *in, uint32_t mask)
 
 /* ---- asynchronous copies ---- */
 
+/* As addresses(), always a copy. */
+static void copy_addresses(const unsigned char *regs, uint32_t row, unsigned bits, int64_t offset, uint64_t *out)
+{
+	const uint64_t *a = addresses(regs, row, bits, offset, out);
+	if (a != out)
+		memcpy(out, a, 32 * sizeof *out);
+}
+
 static void shared_offsets(uint64_t *addr)
 {
 	for (int i = 0; i < 32; i++)
@@ -143,8 +169,8 @@ int exec_async_copy(struct exec *x, const struct insn *in, uint32_t mask)
 	const struct access *a = in->detail;
 	uint64_t dst[32] __attribute__((aligned(64))), src[32] __attribute__((aligned(64)));
 	uint32_t size[32];
-	addresses(x->regs, a->address, a->address_bits, a->offset, dst);
-	addresses(x->regs, a->source, a->source_bits, a->source_offset, src);
+	copy_addresses(x->regs, a->address, a->address_bits, a->offset, dst);
+	copy_addresses(x->regs, a->source, a->source_bits, a->source_offset, src);
 	shared_offsets(dst);
 	const uint32_t *given = a->size == NO_ROW ? NULL : (const uint32_t *)(x->regs + a->size);
 	for (unsigned i = 0; i < 32; i++) {
@@ -181,7 +207,7 @@ int exec_matrix_load(struct exec *x, const struct insn *in, uint32_t mask)
 	uint64_t addr[32] __attribute__((aligned(64)));
 	uint32_t *rows[4];
 	(void)mask;
-	addresses(x->regs, a->address, a->address_bits, a->offset, addr);
+	copy_addresses(x->regs, a->address, a->address_bits, a->offset, addr);
 	shared_offsets(addr);
 	uint32_t sink[32];
 	for (unsigned i = 0; i < a->count; i++)
@@ -195,7 +221,7 @@ int exec_matrix_store(struct exec *x, const struct insn *in, uint32_t mask)
 	uint64_t addr[32] __attribute__((aligned(64)));
 	const uint32_t *rows[4];
 	(void)mask;
-	addresses(x->regs, a->address, a->address_bits, a->offset, addr);
+	copy_addresses(x->regs, a->address, a->address_bits, a->offset, addr);
 	shared_offsets(addr);
 	for (unsigned i = 0; i < a->count; i++)
 		rows[i] = (const uint32_t *)(x->regs + a->rows[i]);
@@ -238,7 +264,7 @@ static unsigned run_length(const struct wmma_layout *w, const uint32_t *stride, 
 static void wmma_addresses(struct exec *x, const struct access *a, uint64_t *base, uint32_t *stride)
 {
 	const struct wmma_layout *w = a->layout;
-	addresses(x->regs, a->address, a->address_bits, a->offset, base);
+	copy_addresses(x->regs, a->address, a->address_bits, a->offset, base);
 	for (unsigned i = 0; i < 32; i++)
 		stride[i] = w->stride == NO_ROW ? default_stride(w) : ((const uint32_t *)(x->regs + w->stride))[i];
 }
@@ -248,7 +274,7 @@ static int wmma_access(struct exec *x, const struct access *a, bool load)
 {
 	const struct wmma_layout *w = a->layout;
 	unsigned bits = ptx_type_bits(w->type), lane_words = (w->per_lane * bits + 31) / 32;
-	uint64_t base[32], addr[32];
+	uint64_t base[32] __attribute__((aligned(64))), addr[32];
 	uint32_t stride[32], data[16][32] = {0}, parts[4][32];
 	wmma_addresses(x, a, base, stride);
 	if (lane_words > 16)

@@ -1,6 +1,7 @@
 /* Lowering: drives the passes over one function, then over all that a module's kernels can reach. */
 #include "lower_func.h"
 #include "exec_ops.h"
+#include "pace.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -396,6 +397,7 @@ static int run_passes(struct lower *l)
 	lower_params(l);
 	regs_analyse(l);
 	const_propagate(l);
+	lower_note_cas(l);
 	regs_drop_unused(l);
 	regs_allocate(l, (uint32_t)l->frame_end);
 	if (l->f->n_insns)
@@ -425,6 +427,9 @@ static void keep(struct lower *l, uint32_t first)
 	o->ranges = arena_dup(l->arena, l->ranges, l->n_code * sizeof *l->ranges);
 	o->pipes = l->pipes;
 	o->flops = l->flops;
+	struct pace *pace = arena_new_array(l->arena, struct pace, l->f->n_insns + 1);
+	pace_of(l->f, pace);
+	o->pace = pace;
 	o->n_sites = l->n_sites;
 	o->first_site = l->program->n_sites;
 	if (l->n_sites) {

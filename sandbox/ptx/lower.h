@@ -165,6 +165,7 @@ struct lowered {
 	const struct ptx_range *ranges;	/* n: of PTX instructions, that each lowered one stands for */
 	const uint8_t *pipes;		/* by PTX instruction: enum alu_pipe */
 	const uint32_t *flops;		/* by PTX instruction, or NULL */
+	const struct pace *pace;	/* by PTX instruction */
 	const struct access **sites;	/* memory sites first_site .. +n_sites, with the PTX instruction of each */
 	const uint32_t *site_insn;
 	uint32_t first_site, n_sites;

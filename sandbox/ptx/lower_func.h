@@ -64,6 +64,8 @@ struct lower {
 	uint32_t n_callees, room_callees;
 	const struct ptx_var **shared;
 	uint32_t n_shared, room_shared;
+	struct cas_place { int32_t reg; const struct ptx_var *var; uint64_t imm; } *cas;	/* addresses of atom.cas */
+	uint32_t n_cas;
 	uint32_t *var_place;		/* by f->vars index: place of .param variables, offset of .local ones */
 };
 
@@ -116,5 +118,6 @@ int lower_async(struct lower *l, const struct ptx_insn *in);
 int lower_sync(struct lower *l, const struct ptx_insn *in);
 int lower_control(struct lower *l, const struct ptx_insn *in);
 void lower_params(struct lower *l);
+void lower_note_cas(struct lower *l);		/* after aliases are known */
 
 #endif

@@ -191,6 +191,44 @@ static int lower_kernel_param(struct lower *l, const struct ptx_insn *in)
 
 /* ---- loads, stores, atomics ---- */
 
+/* `old = *p; do ... while ((old = atomicCAS(p, ...)) != ...)`, as the programming guide writes it: the plain load at the
+ * address of a compare-and-swap is only a guess, which the swap checks.  It counts as a relaxed one. */
+static struct cas_place place_of(const struct lower *l, const struct ptx_operand *o)
+{
+	struct cas_place p = {.reg = -1, .imm = o->imm};
+	if (o->reg >= 0)
+		p.reg = (int32_t)regs_root(l, (uint32_t)o->reg);
+	else
+		p.var = o->var;
+	return p;
+}
+
+void lower_note_cas(struct lower *l)
+{
+	for (uint32_t pass = 0; pass < 2; pass++) {
+		if (pass)
+			l->cas = arena_new_array(l->scratch, struct cas_place, l->n_cas + 1);
+		l->n_cas = 0;
+		for (uint32_t i = 0; i < l->f->n_insns; i++) {
+			const struct ptx_insn *in = &l->f->insns[i];
+			if (l->gone[i] || in->op != PTX_ATOM || !ptx_has(in, PTX_MOD_CAS) || in->n_ops < 3 || in->ops[1].kind != PTX_O_MEM)
+				continue;
+			if (pass)
+				l->cas[l->n_cas] = place_of(l, &in->ops[1]);
+			l->n_cas++;
+		}
+	}
+}
+
+static bool guesses(const struct lower *l, const struct ptx_operand *o)
+{
+	struct cas_place p = place_of(l, o);
+	for (uint32_t i = 0; i < l->n_cas; i++)
+		if (l->cas[i].reg == p.reg && l->cas[i].var == p.var && l->cas[i].imm == p.imm)
+			return true;
+	return false;
+}
+
 static int lower_load(struct lower *l, const struct ptx_insn *in)
 {
 	if (in->n_ops < 2 || in->n_types < 1)
@@ -212,6 +250,8 @@ static int lower_load(struct lower *l, const struct ptx_insn *in)
 	    set_rows(l, in, &in->ops[0], vector_length(in), ptx_type_bits(in->types[in->n_types - 1]), a.rows, &a.op) < 0)
 		return -1;
 	note_order(l, in, &a);
+	if (l->n_cas && in->ops[1].kind == PTX_O_MEM && guesses(l, &in->ops[1]))
+		a.op.flags |= MEM_VOLATILE;
 	emit_access(l, in, &a, exec_load)->spin = (a.op.flags & MEM_VOLATILE) != 0;
 	return 1;
 }
