@@ -281,8 +281,8 @@ static char *altered(const char *command, const char *from, const char *to)
 	return b.data;
 }
 
-/* The prefix ends where the prelude begins, so a prelude marks the place.  The header must be compiled by the host command
- * itself, else the compiler would not take it. */
+/* The prelude given to it ends in a declaration that marks the end of the prefix; the line before, which tells the place in
+ * the file, goes too.  The header must be compiled by the host command itself, else the compiler would not take it. */
 static char *make_prefix_script(const struct commands *c)
 {
 	CLEANUP_FREE char *kind = altered(c->lines[STEP_HOST], " -c -x c++ ", " -x c++-header ");
@@ -293,12 +293,12 @@ static char *make_prefix_script(const struct commands *c)
 		return NULL;
 	buf_add(&b, c->variables.data, c->variables.size);
 	buf_printf(&b,
-		   "set -e\n: >" COMPILE_SOURCE "\necho 'void judge_prefix_end();' >" COMPILE_PRELUDE "\n"
+		   "set -e\n: >" COMPILE_SOURCE "\ncat <&%d >" COMPILE_PRELUDE "\n"
 		   "printf " MODULE_ID " >solution.module_id\n%s\n%s\n"
-		   "sed '/^# [0-9]* \".*" COMPILE_PRELUDE "\"/,$d' solution.cudafe1.cpp >prefix.h\n"
-		   "grep -q judge_prefix_end solution.cudafe1.cpp\n%s\n"
+		   "grep -q " COMPILE_PREFIX_END " solution.cudafe1.cpp\n"
+		   "sed -n '/" COMPILE_PREFIX_END "/q; x; 1!p' solution.cudafe1.cpp >prefix.h\n%s\n"
 		   "cat prefix.h >&%d\ncat prefix.h.gch >&%d\n",
-		   c->lines[STEP_FRONT_CPP], c->lines[STEP_FRONT], command, COMPILE_PTX_FD, COMPILE_GUEST_FD);
+		   COMPILE_PRELUDE_FD, c->lines[STEP_FRONT_CPP], c->lines[STEP_FRONT], command, COMPILE_PTX_FD, COMPILE_GUEST_FD);
 	return b.data;
 }
 

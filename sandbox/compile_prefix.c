@@ -68,9 +68,10 @@ static uint64_t mix_file(uint64_t h, const char *dir, const char *name)
 
 /* What it depends on.  That the bytes agree is checked for each compilation, and gcc checks that the precompiled header is
  * its own: a name that stays the same too long costs time, and is never wrong. */
-static uint64_t key_of(const char *script, const struct toolchain *t)
+static uint64_t key_of(const char *script, const char *prelude, const struct toolchain *t)
 {
 	uint64_t h = mix(0xcbf29ce484222325, script, strlen(script));
+	h = mix(h, prelude, strlen(prelude));
 	h = mix(h, t->root, strlen(t->root));
 	h = mix_file(h, t->root, "/bin/nvcc");
 	h = mix_file(h, t->root, "/bin/cudafe++");
@@ -78,6 +79,19 @@ static uint64_t key_of(const char *script, const struct toolchain *t)
 	h = mix_file(h, "/usr/bin/", "gcc");
 	h = mix_file(h, "/usr/include/", "stdlib.h");
 	return mix_file(h, "/usr/include/", "math.h");
+}
+
+/* The lines of a prelude that include headers, up to the first of another kind, and the mark. */
+static void prefix_prelude(const char *prelude, struct buf *out)
+{
+	static const char include[] = "#include ";
+	while (prelude && !strncmp(prelude, include, sizeof include - 1)) {
+		size_t n = strcspn(prelude, "\n");
+		buf_add(out, prelude, n);
+		buf_addc(out, '\n');
+		prelude += n + (prelude[n] == '\n');
+	}
+	buf_adds(out, "void " COMPILE_PREFIX_END "();\n");
 }
 
 static off_t size_of(const char *path)
@@ -88,18 +102,19 @@ static off_t size_of(const char *path)
 
 /* ---- the builder ---- */
 
-static bool start_builder(struct compile_prefix *p, const struct compile_request *rq, const struct toolchain *t, const char *script)
+static bool start_builder(struct compile_prefix *p, const struct compile_request *rq, const struct toolchain *t,
+			  const char *script, const struct buf *prelude)
 {
 	struct jail_mount mounts[COMPILE_MOUNTS];
 	const char *argv[COMPILE_ARGS];
 	struct jail_spec s;
-	p->source_fd = memfd_create("nothing", MFD_CLOEXEC);
+	p->prelude_fd = memfd_create("prelude", MFD_CLOEXEC);
 	p->header_fd = memfd_create("header", MFD_CLOEXEC);
 	p->compiled_fd = memfd_create("compiled", MFD_CLOEXEC);
-	const struct jail_fd fds[] = {{p->source_fd, COMPILE_SOURCE_FD}, {p->source_fd, COMPILE_PRELUDE_FD},
-				      {p->source_fd, COMPILE_LIBRARY_FD}, {p->header_fd, COMPILE_PTX_FD},
+	const struct jail_fd fds[] = {{p->prelude_fd, COMPILE_PRELUDE_FD}, {p->header_fd, COMPILE_PTX_FD},
 				      {p->compiled_fd, COMPILE_GUEST_FD}};
-	if (p->source_fd < 0 || p->header_fd < 0 || p->compiled_fd < 0)
+	if (p->prelude_fd < 0 || p->header_fd < 0 || p->compiled_fd < 0 ||
+	    pwrite(p->prelude_fd, prelude->data, prelude->size, 0) != (ssize_t)prelude->size)
 		return false;
 	compile_jail(&s, rq, t, script, mounts, argv);
 	s.name = "compile-prefix";
@@ -112,18 +127,20 @@ static bool start_builder(struct compile_prefix *p, const struct compile_request
 void compile_prefix_open(struct compile_prefix *p, const struct compile_request *rq, const struct toolchain *t)
 {
 	char folder[PATH_MAX - 64];
-	*p = (struct compile_prefix){.header_fd = -1, .compiled_fd = -1, .source_fd = -1};
+	CLEANUP_BUF struct buf prelude = {0};
+	*p = (struct compile_prefix){.header_fd = -1, .compiled_fd = -1, .prelude_fd = -1};
 	const char *script = rq->unsandboxed ? NULL : compile_prefix_script(rq, t);
 	if (!script || !cache_folder(folder, sizeof folder))
 		return;
-	uint64_t key = key_of(script, t);
+	prefix_prelude(rq->prelude, &prelude);
+	uint64_t key = key_of(script, buf_str(&prelude), t);
 	snprintf(p->header, sizeof p->header, "%s/prefix-%016llx.h", folder, (unsigned long long)key);
 	snprintf(p->compiled, sizeof p->compiled, "%s.gch", p->header);
 	off_t size = size_of(p->header);
 	p->ready = size >= MIN_HEADER && size_of(p->compiled) > 0;
 	if (p->ready || size >= 0 || !make_folder(folder) || access(folder, W_OK) < 0 || atomic_exchange(&building, true))
 		return;
-	if (!start_builder(p, rq, t, script))
+	if (!start_builder(p, rq, t, script, &prelude))
 		atomic_store(&building, false);
 }
 
@@ -136,14 +153,14 @@ unsigned compile_prefix_mounts(const struct compile_prefix *p, struct jail_mount
 	return 2;
 }
 
-/* Copy a memory file to a file that appears whole or not at all. */
+/* Copy a memory file to a file that appears whole or not at all; -1: an empty one. */
 static bool keep(int fd, const char *path)
 {
 	char fresh[PATH_MAX + 32];
-	struct stat st;
+	struct stat st = {0};
 	snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
 	CLEANUP_FD int out = mkostemp(fresh, O_CLOEXEC);
-	bool good = out >= 0 && fstat(fd, &st) == 0 && fchmod(out, 0644) == 0;
+	bool good = out >= 0 && (fd < 0 || fstat(fd, &st) == 0) && fchmod(out, 0644) == 0;
 	for (off_t done = 0; good && done < st.st_size;) {
 		char piece[1 << 16];
 		ssize_t n = pread(fd, piece, sizeof piece, done);
@@ -167,14 +184,14 @@ void compile_prefix_close(struct compile_prefix *p)
 		if (made && keep(p->compiled_fd, p->compiled))
 			keep(p->header_fd, p->header);
 		else if (ran && r.end == JAIL_EXITED)
-			keep(p->source_fd, p->header);
+			keep(-1, p->header);
 		jail_result_free(&r);
 		atomic_store(&building, false);
 		p->builder = NULL;
 	}
-	int fds[] = {p->header_fd, p->compiled_fd, p->source_fd};
+	int fds[] = {p->header_fd, p->compiled_fd, p->prelude_fd};
 	for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	p->header_fd = p->compiled_fd = p->source_fd = -1;
+	p->header_fd = p->compiled_fd = p->prelude_fd = -1;
 }

@@ -1,4 +1,5 @@
-/* The precompiled header of what every submission begins with: the CUDA runtime's headers as the front end leaves them.
+/* The precompiled header of what every submission begins with: the CUDA runtime's headers, and those that the problem's
+ * prelude includes, as the front end leaves them.
  *
  * Parsing them is four fifths of the host compiler's work.  They are compiled once, from an empty source, and kept on disk
  * in $JUDGE_CACHE, or $XDG_CACHE_HOME/judge, or ~/.cache/judge.  A submission whose front end output begins with the very
@@ -13,11 +14,13 @@
 
 /* Inside the jail. */
 #define COMPILE_PREFIX "/prefix/prefix.h"
+/* Declared after the headers, where the prefix is made. */
+#define COMPILE_PREFIX_END "judge_prefix_end"
 
 struct compile_prefix {
 	char header[PATH_MAX], compiled[PATH_MAX + 8];	/* where they are or will be; empty: there is no cache */
 	struct jail *builder;				/* at work, or NULL */
-	int header_fd, compiled_fd, source_fd;		/* the builder's */
+	int header_fd, compiled_fd, prelude_fd;		/* the builder's */
 	bool ready;
 };
 

@@ -1,0 +1,110 @@
+/* The cost of a jail, and the compile step against `nvcc -c` of the same source, in turns so that both meet the same load. */
+#include "sandbox/compile.h"
+#include "sandbox/jail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char source[] = "__global__ void scale(const float *x, float *y, int n)\n"
+			     "{\n"
+			     "\tint i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+			     "\tif (i < n)\n"
+			     "\t\ty[i] = 2 * x[i];\n"
+			     "}\n"
+			     "extern \"C\" void solve(const float *x, float *y, int n)\n"
+			     "{\n"
+			     "\tscale<<<(n + 255) / 256, 256>>>(x, y, n);\n"
+			     "}\n";
+
+static double now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *ms, int n)
+{
+	qsort(ms, (size_t)n, sizeof *ms, by_value);
+	return ms[n / 2];
+}
+
+static void jails(void)
+{
+	enum { RUNS = 31 };
+	double ms[RUNS];
+	struct jail_host h;
+	for (int i = 0; i < RUNS; i++) {
+		double start = now_ms();
+		jail_host(&h);			/* runs a program of two instructions */
+		ms[i] = now_ms() - start;
+	}
+	printf("a jail around a program that only exits        %8.1f ms  (median of %d)%s\n", median(ms, RUNS), RUNS,
+	       h.usable ? "" : ", failed");
+}
+
+static double compile_once(const char *entry)
+{
+	struct compile_request rq = {.source = source, .size = strlen(source), .name = "bench.cu", .arch = "90", .entry = entry,
+				     .prelude = "extern \"C\" void solve(const float *x, float *y, int n);\n"};
+	struct arena *a = arena_new();
+	struct compiled c;
+	struct err e;
+	double start = now_ms();
+	if (compile(&rq, a, &c, &e) < 0 || !c.ok) {
+		fprintf(stderr, "compile step: %s\n", c.guest_fd < 0 && c.why_not ? c.why_not : e.text);
+		exit(1);
+	}
+	double ms = now_ms() - start;
+	compiled_close(&c);
+	arena_free(a);
+	return ms;
+}
+
+static void compilations(void)
+{
+	enum { RUNS = 5 };
+	double ours[RUNS], theirs[RUNS];
+	struct err e;
+	const struct toolchain *t = toolchain_find(&e);
+	char dir[] = "/tmp/compile-bench-XXXXXX", path[64], command[600];
+	if (!t || !mkdtemp(dir)) {
+		fprintf(stderr, "%s\n", t ? "cannot make a folder in /tmp" : e.text);
+		exit(1);
+	}
+	snprintf(path, sizeof path, "%s/bench.cu", dir);
+	FILE *f = fopen(path, "w");
+	fputs(source, f);
+	fclose(f);
+	snprintf(command, sizeof command, "%s/bin/nvcc -arch=compute_90 -lineinfo -c -o %s/bench.o %s", t->root, dir, path);
+	compile_once("solve");			/* makes the precompiled prefix, where there is none yet */
+	for (int i = 0; i < RUNS; i++) {
+		ours[i] = compile_once("solve");
+		theirs[i] = now_ms();
+		if (system(command) != 0)
+			exit(1);
+		theirs[i] = now_ms() - theirs[i];
+	}
+	snprintf(command, sizeof command, "rm -r %s", dir);
+	if (system(command) != 0)
+		exit(1);
+	double a = median(ours, RUNS), b = median(theirs, RUNS);
+	printf("nvcc -c                                        %8.0f ms  (median of %d)\n", b, RUNS);
+	printf("compile step: PTX, registers, linked guest     %8.0f ms  %6.2f x\n", a, a / b);
+}
+
+int main(void)
+{
+	jails();
+	compilations();
+	return 0;
+}
