@@ -55,6 +55,11 @@ static void outcome_free(struct outcome *o)
 		buf_free(&o->logs[i]);
 }
 
+static void clean_result(struct jail_result *r)
+{
+	jail_result_free(r);
+}
+
 /* ---- into the jail ---- */
 
 /* A memory file; what is given to the jail to read is sealed first. */
@@ -342,8 +347,31 @@ static int take_guest(int from, struct err *e)
 	return take_fd(&fd);
 }
 
-static int read_results(const struct compile_request *rq, const struct files *f, const struct jail_limits *limits,
-			const struct jail_result *r, struct arena *a, struct compiled *c, struct err *e)
+/* The toolkit's own header refuses the host compiler: no submission can compile here.  A source can print the same words, so
+ * an empty one is tried before it is believed. */
+static bool suspect_toolchain(const struct buf *log)
+{
+	return strstr(buf_str(log), "host_config.h") && strstr(buf_str(log), "unsupported GNU version");
+}
+
+static bool toolchain_fails(const struct compile_request *rq, const struct toolchain *t)
+{
+	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1};
+	CLEANUP(outcome_free) struct outcome o = {0};
+	CLEANUP(clean_result) struct jail_result r = {0};
+	struct compile_request empty = *rq;
+	empty.source = "";
+	empty.size = 0;
+	empty.prelude = NULL;
+	if (open_files(&empty, &f, NULL) < 0 || run_script(&empty, t, &f, &r, NULL) < 0)
+		return true;
+	read_outcome(&r.out, &o);
+	return o.status[STEP_FRONT_CPP] || o.status[STEP_FRONT];
+}
+
+static int read_results(const struct compile_request *rq, const struct toolchain *t, const struct files *f,
+			const struct jail_limits *limits, const struct jail_result *r, struct arena *a, struct compiled *c,
+			struct err *e)
 {
 	CLEANUP(outcome_free) struct outcome o = {0};
 	CLEANUP_BUF struct buf log = {0};
@@ -351,6 +379,9 @@ static int read_results(const struct compile_request *rq, const struct files *f,
 	join_logs(&o, &log);
 	if (o.status[STEP_PREPARE])
 		return err_system(e, "cannot set up a compilation: %.500s", buf_str(&log));
+	if (suspect_toolchain(&log) && toolchain_fails(rq, t))
+		return err_system(e, "nvcc does not work with this version of gcc: install an older one and set NVCC_CCBIN to its "
+				  "g++, e.g. NVCC_CCBIN=/usr/bin/g++-12");
 	if (read_ptx(f->ptx, a, c, e) < 0)
 		return -1;
 	c->log = diagnostics_clean(buf_str(&log), log.size, MAX_LOG, a);
@@ -380,11 +411,6 @@ static const char *refuse(const struct compile_request *rq, struct arena *a)
 	if (nul)
 		return arena_printf(a, "the source has a NUL byte at offset %zu: it is not a text file", (size_t)(nul - rq->source));
 	return NULL;
-}
-
-static void clean_result(struct jail_result *r)
-{
-	jail_result_free(r);
 }
 
 /* The entry and the architecture go into shell commands. */
@@ -417,7 +443,7 @@ int compile(const struct compile_request *rq, struct arena *a, struct compiled *
 	compile_jail(&s, rq, t, "", mounts, argv);
 	out->wall_us = r.wall_us;
 	out->peak_memory = r.peak_memory;
-	if (read_results(rq, &f, &s.limits, &r, a, out, e) < 0)
+	if (read_results(rq, t, &f, &s.limits, &r, a, out, e) < 0)
 		return err_wrap(e, "compile step");
 	return 0;
 }

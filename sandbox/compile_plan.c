@@ -62,13 +62,27 @@ static const char *inside_root(const struct compile_request *rq, const struct to
 	return rq->unsandboxed || there ? t->root : INSIDE_ROOT;
 }
 
+/* NVCC_CCBIN is nvcc's own way to be told of another host compiler; nothing else of the judge's environment goes in. */
+static const char *environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/tmp", "TMPDIR=/tmp", TUNABLES, NULL, NULL};
+
+static void set_host_compiler(void)
+{
+	const char *compiler = getenv("NVCC_CCBIN");
+	struct buf b = {0};
+	if (!compiler || !*compiler)
+		return;
+	buf_printf(&b, "NVCC_CCBIN=%s", compiler);
+	environment[sizeof environment / sizeof *environment - 2] = b.data;
+}
+
 void compile_jail(struct jail_spec *s, const struct compile_request *rq, const struct toolchain *t, const char *script,
 		  struct jail_mount *mounts, const char **argv)
 {
 	static const char *const system_folders[] = {"/bin", "/lib", "/lib64", "/lib32", "/usr/bin", "/usr/lib", "/usr/lib64",
 						     "/usr/lib32", "/usr/libexec", "/usr/include"};
-	static const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/tmp", "TMPDIR=/tmp", TUNABLES, NULL};
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned n = 0;
+	pthread_once(&once, set_host_compiler);
 	for (unsigned i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
 		mounts[n++] = (struct jail_mount){system_folders[i], system_folders[i]};
 	mounts[n++] = (struct jail_mount){t->root, inside_root(rq, t)};
