@@ -1,89 +1,128 @@
 /* Matrix instructions: mma.sync, wmma.mma, movmatrix, with the bits of an H200.
  *
  * A register of a fragment is a block of 8 rows of A (columns of B) by 128 bits along k: lane 4g + t holds the t-th 32
- * bits of row g, so a register row in memory is the block itself, row by row.  Blocks are widened to f32, and D is
- * computed 8 rows by 8 columns at a time.
+ * bits of row g, so a register row in memory is the block itself, row by row.  Blocks are widened, and D is computed
+ * 8 rows by 8 columns at a time.
  *
  * Float sums as tensor cores do them (found by holding models against tests/golden): the products of one step along k
  * (16 of f16 and bf16, 8 of tf32, less if k is less) and C are exact; each is cut, towards zero, to a multiple of
  * 2^(e - 25), where e is the largest of their exponents, an exponent of a product being the sum of its factors'; the sum
  * of what is left is exact, and is cut to f32, or rounded to nearest for f16.  Numbers of 8 bits are widened to f16 and
  * go through two steps: the lower two of each four along k, then the upper two, from zero; C is added last as f32.
- * Integer products and their sums stay below 2^24 and are exact in f32; C is added as s32.
+ * Integers are multiplied in pairs along k, as 16-bit numbers into s32.
  */
 #include "alu_lane.h"
 #include "alu_matrix.h"
 
-enum { MAX_SIDE = 4, MAX_K = 64 };	/* blocks along m and n; elements along k */
+enum { MAX_SIDE = 4, MAX_K = 32 };	/* blocks along m and n; words along k: an f32 each, or two integers */
 
-struct shape { unsigned m, n, k, unit; };	/* blocks of 8 along m and n, blocks of `unit` elements along k */
+struct shape { unsigned m, n, k, unit; };	/* blocks of 8 along m and n, blocks of `unit` words along k */
 
-typedef float block_rows[8][MAX_K];
-typedef float block_columns[MAX_K][8];
+typedef u32 block_rows[8][MAX_K];
+typedef u32 block_columns[MAX_K][8];
 struct operands {
 	block_rows a[MAX_SIDE];
 	block_columns b[MAX_SIDE];
-	/* the power of two below each number, 0 for 0: its exponent, and the exponents of products by multiplication */
+	/* The exponent of each float, times 2^23; NOTHING for 0.  Sums of two are exponents of products. */
 	block_rows a_power[MAX_SIDE];
 	block_columns b_power[MAX_SIDE];
 	bool far;			/* a number so large, small or not finite that this would leave the range of f32 */
-	float least;			/* power of the subnormals of the type */
+	u32 least;			/* the exponent's field of the subnormals of the type */
 } __attribute__((aligned(64)));
 
-static unsigned per_register(enum matrix_type t)
-{
-	return t <= MATRIX_BF16 ? 8 : t == MATRIX_TF32 ? 4 : t <= MATRIX_U8 ? 16 : 32;
-}
+#define NOTHING 0xc0000000u
+#define ONE (127u << 23)		/* the exponent's field of 1 */
+
 static bool is_small_float(enum matrix_type t) { return t == MATRIX_E4M3 || t == MATRIX_E5M2; }
+static unsigned words(enum matrix_type t) { return t == MATRIX_TF32 ? 4 : t == MATRIX_S4 || t == MATRIX_U4 ? 16 : 8; }
 
-/* ---- a register as f32: row g of `unit` elements goes to out + g * stride ---- */
+/* ---- vectors ---- */
 
-static void widen_f16(float *out, unsigned stride, const unsigned char *row)
+#ifdef __AVX2__
+enum { WIDTH = 8 };
+typedef __m256 vec;
+typedef __m256i veci;
+#define V(name) _mm256_##name
+#define V_BITS(x) _mm256_castps_si256(x)
+#define V_FLOAT(x) _mm256_castsi256_ps(x)
+#define V_LOADI(p) _mm256_load_si256((const __m256i *)(p))
+#define V_STOREI(p, x) _mm256_store_si256((__m256i *)(p), x)
+#define V_ZERO() _mm256_setzero_si256()
+#define V_MAXI(x, y) _mm256_max_epi32(x, y)
+#define V_AND(x, y) _mm256_and_si256(x, y)
+#else
+enum { WIDTH = 4 };
+typedef __m128 vec;
+typedef __m128i veci;
+#define V(name) _mm_##name
+#define V_BITS(x) _mm_castps_si128(x)
+#define V_FLOAT(x) _mm_castsi128_ps(x)
+#define V_LOADI(p) _mm_load_si128((const __m128i *)(p))
+#define V_STOREI(p, x) _mm_store_si128((__m128i *)(p), x)
+#define V_ZERO() _mm_setzero_si128()
+INLINE __m128i max_s32(__m128i x, __m128i y)
+{
+	__m128i more = _mm_cmpgt_epi32(x, y);
+	return _mm_or_si128(_mm_and_si128(more, x), _mm_andnot_si128(more, y));
+}
+#define V_MAXI(x, y) max_s32(x, y)
+#define V_AND(x, y) _mm_and_si128(x, y)
+#endif
+
+/* ---- a register as words: row g of `unit` words goes to out + g * stride ---- */
+
+INLINE void widen_f16(u32 *out, unsigned stride, const unsigned char *row)
 {
 	const u16 *h = (const u16 *)row;
 	for (unsigned g = 0; g < 8; g++)
 #ifdef __F16C__
-		_mm256_store_ps(out + g * stride, _mm256_cvtph_ps(_mm_load_si128((const __m128i *)(h + 8 * g))));
+		_mm256_store_ps((float *)(out + g * stride), _mm256_cvtph_ps(_mm_load_si128((const __m128i *)(h + 8 * g))));
 #else
 		for (unsigned k = 0; k < 8; k++)
-			out[g * stride + k] = half_to_f32(h[8 * g + k]);
+			out[g * stride + k] = bits_of(half_to_f32(h[8 * g + k]));
 #endif
 }
-static void widen_wide(float *out, unsigned stride, const unsigned char *row, bool tf32)
+INLINE void widen_bf16(u32 *out, unsigned stride, const unsigned char *row)
 {
 	const u16 *h = (const u16 *)row;
+	for (unsigned g = 0; g < 8; g++)
+		for (unsigned k = 0; k < 8; k++)
+			out[g * stride + k] = (u32)h[8 * g + k] << 16;
+}
+/* The lower 13 bits are not looked at. */
+INLINE void widen_tf32(u32 *out, unsigned stride, const unsigned char *row)
+{
 	const u32 *w = (const u32 *)row;
 	for (unsigned g = 0; g < 8; g++)
-		if (tf32)	/* the lower 13 bits are not looked at */
-			for (unsigned k = 0; k < 4; k++)
-				out[g * stride + k] = f32_of(w[4 * g + k] & 0xffffe000);
-		else
-			for (unsigned k = 0; k < 8; k++)
-				out[g * stride + k] = bf16_to_f32(h[8 * g + k]);
+		for (unsigned k = 0; k < 4; k++)
+			out[g * stride + k] = w[4 * g + k] & 0xffffe000;
 }
-static void widen_bytes(float *out, unsigned stride, const unsigned char *row, bool is_signed)
+INLINE void widen_bytes(u32 *out, unsigned stride, const unsigned char *row, bool is_signed)
 {
-	for (unsigned g = 0; g < 8; g++)
+	for (unsigned g = 0; g < 8; g++) {
+		u16 *to = (u16 *)(out + g * stride);
 		if (is_signed)
 			for (unsigned k = 0; k < 16; k++)
-				out[g * stride + k] = (float)(int8_t)row[16 * g + k];
+				to[k] = (u16)(int8_t)row[16 * g + k];
 		else
 			for (unsigned k = 0; k < 16; k++)
-				out[g * stride + k] = (float)row[16 * g + k];
+				to[k] = row[16 * g + k];
+	}
 }
-static void widen_nibbles(float *out, unsigned stride, const unsigned char *row, bool is_signed)
+INLINE void widen_nibbles(u32 *out, unsigned stride, const unsigned char *row, bool is_signed)
 {
+	const u32 flip = is_signed ? 8 : 0;
 	for (unsigned g = 0; g < 8; g++)
 		for (unsigned k = 0; k < 16; k++) {
-			int32_t b = row[16 * g + k], low = b & 15, high = b >> 4;
-			out[g * stride + 2 * k] = (float)(is_signed ? (low ^ 8) - 8 : low);
-			out[g * stride + 2 * k + 1] = (float)(is_signed ? (high ^ 8) - 8 : high);
+			u32 b = row[16 * g + k], low = ((b & 15) ^ flip) - flip, high = (b >> 4 ^ flip) - flip;
+			out[g * stride + k] = (low & 0xffff) | high << 16;
 		}
 }
-static void widen(float *out, unsigned stride, const unsigned char *row, enum matrix_type t)
+static void widen(u32 *out, unsigned stride, const unsigned char *row, enum matrix_type t)
 {
 	switch (t) {
-	case MATRIX_BF16: case MATRIX_TF32: widen_wide(out, stride, row, t == MATRIX_TF32); break;
+	case MATRIX_BF16: widen_bf16(out, stride, row); break;
+	case MATRIX_TF32: widen_tf32(out, stride, row); break;
 	case MATRIX_S8: case MATRIX_U8: widen_bytes(out, stride, row, t == MATRIX_S8); break;
 	case MATRIX_S4: case MATRIX_U4: widen_nibbles(out, stride, row, t == MATRIX_S4); break;
 	default: widen_f16(out, stride, row); break;
@@ -110,35 +149,36 @@ static void unpack_bytes(u32 *out, const unsigned char *row, bool upper, bool e4
 
 /* ---- operands ---- */
 
-/* Powers of n numbers; true if one is out of range. */
-INLINE bool powers(float *out, const float *v, unsigned n, float least)
+/* Exponents of n floats (a constant); true if one is out of 2^-30 .. 2^29. */
+INLINE bool powers(u32 *out, const u32 *v, unsigned n, u32 least)
 {
-	uint32_t far = 0;
+	u32 far = 0;
 	for (unsigned k = 0; k < n; k++) {
-		uint32_t u = bits_of(v[k]) & 0x7fffffff, e = u & 0x7f800000;
-		far |= (e - 0x30800000 > 0x4e000000u - 0x30800000) & (u != 0);	/* 2^-30 .. 2^29 */
-		float p = f32_of(e);
-		out[k] = u == 0 ? 0 : p < least ? least : p;
+		u32 u = v[k] & 0x7fffffff, e = u & 0x7f800000;
+		far |= u != 0 ? (e - 0x30800000) & ~0x1fffffffu : 0;
+		e = e < least ? least : e;
+		out[k] = u == 0 ? NOTHING : e - ONE;
 	}
 	return far;
 }
 
 /* Eight columns by `unit` along k, turned. */
-static void turn(float (*out)[8], const float *w, unsigned unit)
+static void turn(u32 (*out)[8], const u32 *words_in, unsigned unit)
 {
+	const float *w = (const float *)words_in;
 	for (unsigned k = 0; k < unit; k += 4)
 		for (unsigned g = 0; g < 8; g += 4) {
 			__m128 x0 = _mm_load_ps(w + (g + 0) * unit + k), x1 = _mm_load_ps(w + (g + 1) * unit + k);
 			__m128 x2 = _mm_load_ps(w + (g + 2) * unit + k), x3 = _mm_load_ps(w + (g + 3) * unit + k);
 			_MM_TRANSPOSE4_PS(x0, x1, x2, x3);
-			_mm_store_ps(&out[k + 0][g], x0);
-			_mm_store_ps(&out[k + 1][g], x1);
-			_mm_store_ps(&out[k + 2][g], x2);
-			_mm_store_ps(&out[k + 3][g], x3);
+			_mm_store_ps((float *)&out[k + 0][g], x0);
+			_mm_store_ps((float *)&out[k + 1][g], x1);
+			_mm_store_ps((float *)&out[k + 2][g], x2);
+			_mm_store_ps((float *)&out[k + 3][g], x3);
 		}
 }
 
-/* Registers of A and B as they are, or a half of them unpacked. */
+/* Registers of A or B as they are, or a half of them unpacked. */
 struct source { const unsigned char *regs; const uint32_t *rows; enum matrix_type type; bool upper; };
 static const unsigned char *source_row(const struct source *s, unsigned r, u32 room[32])
 {
@@ -151,99 +191,90 @@ static const unsigned char *source_row(const struct source *s, unsigned r, u32 r
 static void take_a(struct operands *o, const struct source *from, struct shape s, bool floats)
 {
 	u32 room[32] __attribute__((aligned(64)));
+	bool far = false;
 	for (unsigned deep = 0, r = 0; deep < s.k; deep++)
 		for (unsigned block = 0; block < s.m; block++, r++) {
-			widen(&o->a[block][0][deep * s.unit], MAX_K, source_row(from, r, room), from->type);
-			for (unsigned g = 0; floats && g < 8; g++)
-				o->far |= powers(&o->a_power[block][g][deep * s.unit], &o->a[block][g][deep * s.unit], s.unit, o->least);
+			const unsigned at = deep * s.unit;
+			widen(&o->a[block][0][at], MAX_K, source_row(from, r, room), from->type);
+			if (!floats)
+				continue;
+			for (unsigned g = 0; g < 8; g++)
+				far |= s.unit == 8 ? powers(&o->a_power[block][g][at], &o->a[block][g][at], 8, o->least)
+						   : powers(&o->a_power[block][g][at], &o->a[block][g][at], 4, o->least);
 		}
+	o->far |= far;
 }
 static void take_b(struct operands *o, const struct source *from, struct shape s, bool floats)
 {
-	u32 room[32] __attribute__((aligned(64)));
-	float w[256] __attribute__((aligned(64)));
+	u32 room[32] __attribute__((aligned(64))), w[128] __attribute__((aligned(64)));
 	for (unsigned block = 0, r = 0; block < s.n; block++)
 		for (unsigned deep = 0; deep < s.k; deep++, r++) {
-			float (*to)[8] = &o->b[block][deep * s.unit];
+			const unsigned at = deep * s.unit;
 			widen(w, s.unit, source_row(from, r, room), from->type);
-			turn(to, w, s.unit);
+			turn(&o->b[block][at], w, s.unit);
 			if (floats)
-				o->far |= powers(o->b_power[block][deep * s.unit], to[0], 8 * s.unit, o->least);
+				o->far |= s.unit == 8 ? powers(o->b_power[block][at], o->b[block][at], 64, o->least)
+						      : powers(o->b_power[block][at], o->b[block][at], 32, o->least);
 		}
 }
 
 /* ---- integers ---- */
 
-typedef float row8 __attribute__((vector_size(32), may_alias));
-
-/* sum[i] = the sum over k of a[i][k] b[k]. */
-static void multiply(float *out, const block_rows a, const block_columns b, unsigned k)
+/* sum = the sum over k of a b, in pairs. */
+static void multiply(u32 *sum, const block_rows a, const block_columns b, unsigned k)
 {
-	row8 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, s5 = {0}, s6 = {0}, s7 = {0}, *sum = (row8 *)out;
-	for (unsigned i = 0; i < k; i++) {
-		row8 r = *(const row8 *)b[i];
-		s0 += a[0][i] * r, s1 += a[1][i] * r, s2 += a[2][i] * r, s3 += a[3][i] * r;
-		s4 += a[4][i] * r, s5 += a[5][i] * r, s6 += a[6][i] * r, s7 += a[7][i] * r;
-	}
-	sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
+	for (unsigned row = 0; row < 8; row += 4)
+		for (unsigned j = 0; j < 8; j += WIDTH) {
+			veci s0 = V_ZERO(), s1 = V_ZERO(), s2 = V_ZERO(), s3 = V_ZERO();
+			for (unsigned i = 0; i < k; i++) {
+				veci y = V_LOADI(&b[i][j]);
+				s0 = V(add_epi32)(s0, V(madd_epi16)(V(set1_epi32)((int32_t)a[row][i]), y));
+				s1 = V(add_epi32)(s1, V(madd_epi16)(V(set1_epi32)((int32_t)a[row + 1][i]), y));
+				s2 = V(add_epi32)(s2, V(madd_epi16)(V(set1_epi32)((int32_t)a[row + 2][i]), y));
+				s3 = V(add_epi32)(s3, V(madd_epi16)(V(set1_epi32)((int32_t)a[row + 3][i]), y));
+			}
+			V_STOREI(sum + 8 * row + j, s0);
+			V_STOREI(sum + 8 * row + 8 + j, s1);
+			V_STOREI(sum + 8 * row + 16 + j, s2);
+			V_STOREI(sum + 8 * row + 24 + j, s3);
+		}
 }
-INLINE uint32_t add_s32(float sum, uint32_t c, bool clamp)
+INLINE u32 add_s32(u32 x, u32 c, bool clamp)
 {
-	int32_t x = (int32_t)sum;
-	uint32_t r = (uint32_t)x + c;
-	bool over = (int32_t)((r ^ c) & (r ^ (uint32_t)x)) < 0;
+	u32 r = x + c;
+	bool over = (int32_t)((r ^ c) & (r ^ x)) < 0;
 	return clamp && over ? 0x7fffffff + (c >> 31) : r;
 }
 
 /* ---- floats ---- */
 
-#ifdef __AVX2__
-enum { WIDTH = 8 };
-typedef __m256 vec;
-typedef __m256i veci;
-#define V(name) _mm256_##name
-#define V_BITS(x) _mm256_castps_si256(x)
-#define V_FLOAT(x) _mm256_castsi256_ps(x)
-#define V_LOADI(p) _mm256_load_si256((const __m256i *)(p))
-#define V_STOREI(p, x) _mm256_store_si256((__m256i *)(p), x)
-#define V_ZERO() _mm256_setzero_si256()
-#else
-enum { WIDTH = 4 };
-typedef __m128 vec;
-typedef __m128i veci;
-#define V(name) _mm_##name
-#define V_BITS(x) _mm_castps_si128(x)
-#define V_FLOAT(x) _mm_castsi128_ps(x)
-#define V_LOADI(p) _mm_load_si128((const __m128i *)(p))
-#define V_STOREI(p, x) _mm_store_si128((__m128i *)(p), x)
-#define V_ZERO() _mm_setzero_si128()
-#endif
-
 /* What a step leaves of an element: (sum0 + sum1) 2^-25 power. */
 struct cut { int32_t sum0[64], sum1[64]; float power[64]; } __attribute__((aligned(64)));
 
 /* One row of D by WIDTH columns from column j on; k <= 16.  Two sums, that neither leaves 32 bits. */
-INLINE void cut_row(struct cut *out, const float *a, const float *a_power, const float (*b)[8], const float (*b_power)[8],
+INLINE void cut_row(struct cut *out, const u32 *a, const u32 *a_power, const u32 (*b)[8], const u32 (*b_power)[8],
 		    const float *c, unsigned row, unsigned j, unsigned k)
 {
-	vec cv = V(load_ps)(c + 8 * row + j);
-	vec power = V_FLOAT(V(set1_epi32)(0x7f800000));
-	power = V(and_ps)(cv, power);
+	const vec cv = V(load_ps)(c + 8 * row + j);
+	veci top = V(add_epi32)(V_AND(V_BITS(cv), V(set1_epi32)(0x7f800000)), V(set1_epi32)(-(int32_t)ONE));
+	_Pragma("GCC unroll 16")
 	for (unsigned i = 0; i < k; i++)
-		power = V(max_ps)(power, V(mul_ps)(V(set1_ps)(a_power[i]), V(load_ps)(b_power[i] + j)));
+		top = V_MAXI(top, V(add_epi32)(V(set1_epi32)((int32_t)a_power[i]), V_LOADI(b_power[i] + j)));
 	/* 2^25 / power */
-	vec scale = V_FLOAT(V(sub_epi32)(V(set1_epi32)((int32_t)(279u << 23)), V_BITS(power)));
+	const vec scale = V_FLOAT(V(sub_epi32)(V(set1_epi32)((int32_t)((279u << 23) - ONE)), top));
 	veci sum0 = V(cvttps_epi32)(V(mul_ps)(cv, scale)), sum1 = V_ZERO();
+	_Pragma("GCC unroll 8")
 	for (unsigned i = 0; i < k; i += 2) {
-		vec p = V(mul_ps)(V(set1_ps)(a[i]), V(load_ps)(b[i] + j)), q = V(mul_ps)(V(set1_ps)(a[i + 1]), V(load_ps)(b[i + 1] + j));
+		vec p = V(mul_ps)(V_FLOAT(V(set1_epi32)((int32_t)a[i])), V_FLOAT(V_LOADI(b[i] + j)));
+		vec q = V(mul_ps)(V_FLOAT(V(set1_epi32)((int32_t)a[i + 1])), V_FLOAT(V_LOADI(b[i + 1] + j)));
 		sum0 = V(add_epi32)(sum0, V(cvttps_epi32)(V(mul_ps)(p, scale)));
 		sum1 = V(add_epi32)(sum1, V(cvttps_epi32)(V(mul_ps)(q, scale)));
 	}
 	V_STOREI(out->sum0 + 8 * row + j, sum0);
 	V_STOREI(out->sum1 + 8 * row + j, sum1);
-	V(store_ps)(out->power + 8 * row + j, power);
+	V(store_ps)(out->power + 8 * row + j, V_FLOAT(V(add_epi32)(top, V(set1_epi32)(ONE))));
 }
-INLINE void cut_block(struct cut *out, const block_rows a, const block_rows a_power, const float (*b)[8], const float (*b_power)[8],
+INLINE void cut_block(struct cut *out, const block_rows a, const block_rows a_power, const u32 (*b)[8], const u32 (*b_power)[8],
 		      const float *c, unsigned from, unsigned k)
 {
 	for (unsigned row = 0; row < 8; row++)
@@ -251,7 +282,7 @@ INLINE void cut_block(struct cut *out, const block_rows a, const block_rows a_po
 			cut_row(out, a[row] + from, a_power[row] + from, b, b_power, c, row, j, k);
 }
 /* To f32: cut, or with half set, rounded to odd, so that rounding to f16 is the only rounding. */
-static void join(float *d, const struct cut *s, bool half)
+INLINE void join(float *d, const struct cut *s, bool half)
 {
 	const uint64_t low = (1ull << 29) - 1;
 	for (unsigned i = 0; i < 64; i++) {
@@ -277,7 +308,7 @@ static int64_t cut_term(int64_t m, int exponent, int unit)
 		return m << -down;
 	return down > 62 ? 0 : m < 0 ? -(-m >> down) : m >> down;
 }
-static float far_sum(const float *a, const float (*b)[8], float c, unsigned k, int least, bool half)
+static float far_sum(const f32 *a, const f32 (*b)[8], float c, unsigned k, int least, bool half)
 {
 	struct term t[17] = { [16] = term_of(c, -126) };
 	double plain = c;
@@ -311,31 +342,34 @@ static float far_sum(const float *a, const float (*b)[8], float c, unsigned k, i
 
 /* ---- C and D: element j of a pair is column 2t + j of row g, so a block's pairs are in the order of lanes ---- */
 
-static bool take_c(unsigned char *regs, float *c, const uint32_t *rows, enum matrix_sum type)
+static void take_c(unsigned char *regs, u32 *c, const uint32_t *rows, enum matrix_sum type)
 {
-	uint32_t far = 0;
 	if (type == SUM_F16) {
 		const u16 *h = (const u16 *)ROW(u32, rows[0]);
 		for (unsigned i = 0; i < 64; i++)
-			c[i] = half_to_f32(h[i]);
-	} else {
-		const u32 *x = ROW(u32, rows[0]), *y = ROW(u32, rows[1]);
-		u32 *out = (u32 *)c;
-		for (unsigned i = 0; i < 32; i++) {
-			out[2 * i] = x[i];
-			out[2 * i + 1] = y[i];
-		}
+			c[i] = bits_of(half_to_f32(h[i]));
+		return;
 	}
+	const u32 *x = ROW(u32, rows[0]), *y = ROW(u32, rows[1]);
+	for (unsigned i = 0; i < 32; i++) {
+		c[2 * i] = x[i];
+		c[2 * i + 1] = y[i];
+	}
+}
+/* Out of 2^-60 .. 2^61. */
+static bool c_is_far(const u32 *c)
+{
+	u32 far = 0;
 	for (unsigned i = 0; i < 64; i++) {
-		uint32_t u = bits_of(c[i]) & 0x7fffffff;
-		far |= (u - 0x21800000 >= 0x5e000000u - 0x21800000) & (u != 0);	/* 2^-60 .. 2^61 */
+		u32 u = c[i] & 0x7fffffff;
+		far |= (u - 0x21800000 >= 0x5e000000u - 0x21800000) & (u != 0);
 	}
 	return far;
 }
-static void put_d(unsigned char *regs, const float *sum, const uint32_t *d, enum matrix_sum type)
+static void put_d(unsigned char *regs, const u32 *bits, const uint32_t *d, enum matrix_sum type)
 {
-	const u32 *bits = (const u32 *)sum;
 	if (type == SUM_F16) {
+		const float *sum = (const float *)bits;
 		u32 *out = ROW(u32, d[0]);
 		EACH out[i] = half_of_f32(canon(sum[2 * i])) | half_of_f32(canon(sum[2 * i + 1])) << 16;
 		return;
@@ -352,23 +386,26 @@ static void put_d(unsigned char *regs, const float *sum, const uint32_t *d, enum
 /* A block of D from C, over all of k by steps. */
 static void float_block(float *c, const struct operands *o, unsigned m, unsigned n, unsigned k, bool far, bool half)
 {
-	const int least = o->least > 0 ? -14 : -126;
+	const int least = o->least ? -14 : -126;
 	struct cut cut;
 	for (unsigned from = 0; from < k; from += 16) {
-		unsigned step = k - from < 16 ? k - from : 16;
+		const unsigned step = k - from < 16 ? k - from : 16;
+		const u32 (*b)[8] = (const u32 (*)[8])o->b[n] + from, (*bp)[8] = (const u32 (*)[8])o->b_power[n] + from;
 		if (far) {
 			for (unsigned i = 0; i < 64; i++)
-				c[i] = canon(far_sum(o->a[m][i / 8] + from, (const float (*)[8])&o->b[n][from][i % 8], c[i], step, least, half));
+				c[i] = canon(far_sum((const f32 *)o->a[m][i / 8] + from, (const f32 (*)[8])&b[0][i % 8], c[i], step, least, half));
 			continue;
 		}
-		const float (*b)[8] = (const float (*)[8])o->b[n] + from, (*bp)[8] = (const float (*)[8])o->b_power[n] + from;
 		if (step == 16)
 			cut_block(&cut, o->a[m], o->a_power[m], b, bp, c, from, 16);
 		else if (step == 8)
 			cut_block(&cut, o->a[m], o->a_power[m], b, bp, c, from, 8);
 		else
 			cut_block(&cut, o->a[m], o->a_power[m], b, bp, c, from, 4);
-		join(c, &cut, half);
+		if (half)
+			join(c, &cut, true);
+		else
+			join(c, &cut, false);
 	}
 }
 
@@ -379,7 +416,7 @@ static struct mma mma_of(const struct alu_insn *in)
 	struct mma x = { .a = imm >> MATRIX_A_SHIFT & 15, .b = imm >> MATRIX_B_SHIFT & 15,
 			 .c = imm >> MATRIX_C_SHIFT & 3, .d = imm >> MATRIX_D_SHIFT & 3,
 			 .s = { imm >> MATRIX_M_SHIFT & 7, imm >> MATRIX_N_SHIFT & 7, imm >> MATRIX_K_SHIFT & 7, 0 } };
-	x.s.unit = is_small_float(x.a) ? 8 : per_register(x.a);
+	x.s.unit = words(x.a);
 	x.nc = x.c == SUM_F16 ? 1 : 2;
 	x.nd = x.d == SUM_F16 ? 1 : 2;
 	x.dr = in->rows;
@@ -391,33 +428,33 @@ static struct mma mma_of(const struct alu_insn *in)
 static void mma_float(unsigned char *regs, const struct mma *x, float (*sum)[64])
 {
 	const unsigned blocks = x->s.m * x->s.n, k = x->s.k * x->s.unit;
-	struct operands o __attribute__((aligned(64)));
+	struct operands o;
 	o.far = false;
-	o.least = x->a == MATRIX_F16 || is_small_float(x->a) ? 0x1p-14f : 0;
+	o.least = x->a == MATRIX_F16 ? ONE - (14u << 23) : 0;
 	take_a(&o, &(struct source){ regs, x->ar, x->a, false }, x->s, true);
 	take_b(&o, &(struct source){ regs, x->br, x->b, false }, x->s, true);
 	for (unsigned i = 0; i < blocks; i++) {
-		bool far = take_c(regs, sum[i], x->cr + x->nc * i, x->c);
-		float_block(sum[i], &o, i % x->s.m, i / x->s.m, k, far | o.far, x->d == SUM_F16);
+		take_c(regs, (u32 *)sum[i], x->cr + x->nc * i, x->c);
+		float_block(sum[i], &o, i % x->s.m, i / x->s.m, k, o.far || c_is_far((u32 *)sum[i]), x->d == SUM_F16);
 	}
 }
 /* Two steps from zero, then C. */
 static void mma_bytes(unsigned char *regs, const struct mma *x, float (*sum)[64])
 {
 	const unsigned blocks = x->s.m * x->s.n, k = x->s.k * x->s.unit;
-	struct operands o __attribute__((aligned(64)));
+	struct operands o;
 	float c[64] __attribute__((aligned(64)));
 	memset(sum, 0, blocks * sizeof *sum);
 	for (unsigned upper = 0; upper < 2; upper++) {
 		o.far = false;
-		o.least = 0x1p-14f;
+		o.least = ONE - (14u << 23);
 		take_a(&o, &(struct source){ regs, x->ar, x->a, upper }, x->s, true);
 		take_b(&o, &(struct source){ regs, x->br, x->b, upper }, x->s, true);
 		for (unsigned i = 0; i < blocks; i++)
 			float_block(sum[i], &o, i % x->s.m, i / x->s.m, k, o.far, false);
 	}
 	for (unsigned i = 0; i < blocks; i++) {
-		take_c(regs, c, x->cr + x->nc * i, x->c);
+		take_c(regs, (u32 *)c, x->cr + x->nc * i, x->c);
 		for (unsigned j = 0; j < 64; j++)
 			sum[i][j] = canon(sum[i][j] + c[j]);
 	}
@@ -425,17 +462,16 @@ static void mma_bytes(unsigned char *regs, const struct mma *x, float (*sum)[64]
 static void mma_int(unsigned char *regs, const struct mma *x, float (*sum)[64], bool clamp)
 {
 	const unsigned blocks = x->s.m * x->s.n, k = x->s.k * x->s.unit;
-	struct operands o __attribute__((aligned(64)));
-	float c[64] __attribute__((aligned(64)));
+	struct operands o;
+	u32 c[64] __attribute__((aligned(64)));
 	take_a(&o, &(struct source){ regs, x->ar, x->a, false }, x->s, false);
 	take_b(&o, &(struct source){ regs, x->br, x->b, false }, x->s, false);
 	for (unsigned i = 0; i < blocks; i++) {
-		const u32 *bits = (const u32 *)c;
 		u32 *out = (u32 *)sum[i];
 		take_c(regs, c, x->cr + 2 * i, SUM_S32);
-		multiply(sum[i], o.a[i % x->s.m], o.b[i / x->s.m], k);
+		multiply(out, o.a[i % x->s.m], o.b[i / x->s.m], k);
 		for (unsigned j = 0; j < 64; j++)
-			out[j] = add_s32(sum[i][j], bits[j], clamp);
+			out[j] = add_s32(out[j], c[j], clamp);
 	}
 }
 /* Rows: D, A, B, C in the order of the text.  Blocks of D go through the rows of the matrix first.  D is written when
@@ -452,7 +488,7 @@ HANDLER(mma)
 	else
 		mma_float(regs, &x, sum);
 	for (unsigned i = 0; i < x.s.m * x.s.n; i++)
-		put_d(regs, sum[i], x.dr + x.nd * i, x.d);
+		put_d(regs, (const u32 *)sum[i], x.dr + x.nd * i, x.d);
 }
 
 /* m8n8k4 in f64: one element of A (8 by 4) and B (4 by 8), a pair of C and D a lane.  Fused, in the order of k. */
