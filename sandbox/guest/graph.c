@@ -117,6 +117,25 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 }
 ALSO_PTSZ(cudaStreamIsCapturing);
 
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id,
+				     cudaGraph_t *graph, const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **edges,
+				     size_t *n)
+{
+	cudaError_t e;
+	struct CUstream_st *s = capturable(stream, &e);
+	if (!s)
+		return e;
+	if (dependencies || edges || n)
+		return guest_local(cudaErrorNotSupported);
+	*status = s->capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+	if (id)
+		*id = (unsigned long long)s->capture;
+	if (graph)
+		*graph = s->capture;
+	return cudaSuccess;
+}
+ALSO_PTSZ(cudaStreamGetCaptureInfo);
+
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
 	static enum cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
@@ -243,6 +262,16 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *out, cudaGraph_t g, cons
 	for (struct CUgraphNode_st *i = child->first; i && !e; i = i->next)
 		*out = append(g, i->op);
 	return e;
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t *out, cudaGraph_t g)
+{
+	if (!out || !is_graph(g))
+		return guest_local(cudaErrorInvalidValue);
+	*out = new_graph();
+	for (struct CUgraphNode_st *i = g->first; i; i = i->next)
+		append(*out, i->op);
+	return cudaSuccess;
 }
 
 /* More dependencies may be told later; those that the order keeps already need nothing. */

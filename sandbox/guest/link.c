@@ -2,6 +2,7 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,16 @@ static void reserve(uint64_t base, uint64_t size)
 		mmap((void *)(base + at), size - at < piece ? size - at : piece, PROT_NONE, flags, -1, 0);
 }
 
+/* A host access to device memory is the commonest crash: say so before it ends the program. */
+static void tell_crash(int number, siginfo_t *info, void *context)
+{
+	static const char text[] = "host code uses a device pointer as if it were host memory: copy with cudaMemcpy\n";
+	(void)number, (void)context;
+	if ((uint64_t)info->si_addr - guest.device.base < guest.device.size && write(2, text, sizeof text - 1) < 0)
+		_exit(71);
+	/* The handler is gone (SA_RESETHAND): the same access, tried again, ends the program. */
+}
+
 static bool connect_device(void)
 {
 	struct wire_hello m = {WIRE_HELLO, WIRE_VERSION};
@@ -157,6 +168,9 @@ static bool connect_device(void)
 	if (guest_reply(WIRE_HELLO, &r, &guest.device, sizeof guest.device, NULL) != cudaSuccess)
 		guest_panic("the device process refuses this run");
 	reserve(guest.device.base, guest.device.size);
+	struct sigaction crash = {.sa_sigaction = tell_crash, .sa_flags = SA_SIGINFO | SA_RESETHAND}, old;
+	if (sigaction(SIGSEGV, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		sigaction(SIGSEGV, &crash, NULL);
 	return true;
 }
 

@@ -161,6 +161,28 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t s, cudaStreamAttrID attribute, c
 }
 ALSO_PTSZ(cudaStreamSetAttribute);
 
+cudaError_t cudaStreamGetAttribute(cudaStream_t s, cudaStreamAttrID attribute, cudaStreamAttrValue *value)
+{
+	cudaError_t e;
+	const struct CUstream_st *found = find(s, &e);
+	if (!found)
+		return e;
+	if (attribute != cudaStreamAttributePriority)
+		return guest_local(cudaErrorNotSupported);
+	value->priority = found->priority;
+	return cudaSuccess;
+}
+ALSO_PTSZ(cudaStreamGetAttribute);
+
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from)
+{
+	cudaError_t e;
+	if (find(to, &e))
+		find(from, &e);
+	return e;
+}
+ALSO_PTSZ(cudaStreamCopyAttributes);
+
 cudaError_t cudaCtxResetPersistingL2Cache(void)
 {
 	return guest_ready();

@@ -11,8 +11,7 @@
 #include "tests/null_device.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
-#include <time.h>
+#include <signal.h>
 
 __attribute__((constructor)) static void play_device(int argc, char **argv)
 {
@@ -227,6 +226,33 @@ TEST(configuration_errors)
 	CHECK_STR(x.run.cuda_error, "cudaErrorInvalidValue");
 	CHECK_STR(x.run.cuda_detail, "hang: 49153 bytes of dynamic shared memory: the limit is 49152; cudaFuncSetAttribute can raise it to "
 				     "232448");
+	finish(&x);
+}
+
+TEST(host_access_to_device_memory_is_explained)
+{
+	struct fixture x;
+	solve_with(&x, SOLVE "{ c[0] = 1; }");
+	CHECK(!x.run.done);
+	CHECK_EQ(x.run.guest.end, JAIL_SIGNALED);
+	CHECK_EQ(x.run.guest.status, SIGSEGV);
+	CHECK_STR(buf_str(&x.run.guest.err), "host code uses a device pointer as if it were host memory: copy with cudaMemcpy\n");
+	finish(&x);
+}
+
+TEST(works_without_the_sandbox)
+{
+	struct session_options o = {.device = "null:x", .memory = 64 << 20, .unsandboxed = true};
+	struct compiled image = {.ok = true, .ptx = "ok", .ptx_size = 2, .guest_fd = -1};
+	struct fixture x = {.s = session_open(&o, &x.e)};
+	CHECK_MSG(x.s, "%s", x.e.text);
+	CHECK_EQ(session_load(x.s, &image, &x.e), 0);
+	int guest = build_guest(SOLVE "{" ADD "}");
+	lay_out(&x);
+	x.run.guest_fd = guest;
+	CHECK_MSG(session_run(x.s, &x.run, &x.e) == 0, "%s", x.e.text);
+	close(guest);
+	CHECK(x.run.done);
 	finish(&x);
 }
 
