@@ -50,6 +50,9 @@ typedef __m256i veci;
 #define V_ZERO() _mm256_setzero_si256()
 #define V_MAXI(x, y) _mm256_max_epi32(x, y)
 #define V_AND(x, y) _mm256_and_si256(x, y)
+#define V_OR(x, y) _mm256_or_si256(x, y)
+#define V_ANDNOT(x, y) _mm256_andnot_si256(x, y)
+#define V_ALL (-1)
 #else
 enum { WIDTH = 4 };
 typedef __m128 vec;
@@ -67,6 +70,9 @@ INLINE __m128i max_s32(__m128i x, __m128i y)
 }
 #define V_MAXI(x, y) max_s32(x, y)
 #define V_AND(x, y) _mm_and_si128(x, y)
+#define V_OR(x, y) _mm_or_si128(x, y)
+#define V_ANDNOT(x, y) _mm_andnot_si128(x, y)
+#define V_ALL 0xffff
 #endif
 
 /* ---- a register as words: row g of `unit` words goes to out + g * stride ---- */
@@ -149,17 +155,20 @@ static void unpack_bytes(u32 *out, const unsigned char *row, bool upper, bool e4
 
 /* ---- operands ---- */
 
-/* Exponents of n floats (a constant); true if one is out of 2^-30 .. 2^29. */
+/* Exponents of n floats, a multiple of WIDTH; true if one is out of 2^-30 .. 2^33. */
 INLINE bool powers(u32 *out, const u32 *v, unsigned n, u32 least)
 {
-	u32 far = 0;
-	for (unsigned k = 0; k < n; k++) {
-		u32 u = v[k] & 0x7fffffff, e = u & 0x7f800000;
-		far |= u != 0 ? (e - 0x30800000) & ~0x1fffffffu : 0;
-		e = e < least ? least : e;
-		out[k] = u == 0 ? NOTHING : e - ONE;
+	const veci low = V(set1_epi32)((int32_t)least), one = V(set1_epi32)(ONE), nothing = V(set1_epi32)((int32_t)NOTHING);
+	veci far = V_ZERO();
+	for (unsigned k = 0; k < n; k += WIDTH) {
+		veci u = V_LOADI(v + k), e = V_AND(u, V(set1_epi32)(0x7f800000));
+		veci zero = V(cmpeq_epi32)(V(add_epi32)(u, u), V_ZERO());
+		veci away = V_AND(V(sub_epi32)(e, V(set1_epi32)(0x30800000)), V(set1_epi32)((int32_t)0xe0000000));
+		far = V_OR(far, V_ANDNOT(zero, away));
+		e = V(sub_epi32)(V_MAXI(e, low), one);
+		V_STOREI(out + k, V_OR(V_AND(zero, nothing), V_ANDNOT(zero, e)));
 	}
-	return far;
+	return V(movemask_epi8)(V(cmpeq_epi32)(far, V_ZERO())) != V_ALL;
 }
 
 /* Eight columns by `unit` along k, turned. */
@@ -191,31 +200,28 @@ static const unsigned char *source_row(const struct source *s, unsigned r, u32 r
 static void take_a(struct operands *o, const struct source *from, struct shape s, bool floats)
 {
 	u32 room[32] __attribute__((aligned(64)));
-	bool far = false;
+	const unsigned k = s.k * s.unit;
 	for (unsigned deep = 0, r = 0; deep < s.k; deep++)
-		for (unsigned block = 0; block < s.m; block++, r++) {
-			const unsigned at = deep * s.unit;
-			widen(&o->a[block][0][at], MAX_K, source_row(from, r, room), from->type);
-			if (!floats)
-				continue;
-			for (unsigned g = 0; g < 8; g++)
-				far |= s.unit == 8 ? powers(&o->a_power[block][g][at], &o->a[block][g][at], 8, o->least)
-						   : powers(&o->a_power[block][g][at], &o->a[block][g][at], 4, o->least);
-		}
-	o->far |= far;
+		for (unsigned block = 0; block < s.m; block++, r++)
+			widen(&o->a[block][0][deep * s.unit], MAX_K, source_row(from, r, room), from->type);
+	for (unsigned row = 0; floats && row < 8 * s.m; row++) {
+		u32 *v = o->a[row / 8][row % 8];
+		if (k < 8)	/* m16n8k4: half a vector is nothing */
+			memset(v + k, 0, (8 - k) * sizeof *v);
+		o->far |= k == 16 ? powers(o->a_power[row / 8][row % 8], v, 16, o->least) : powers(o->a_power[row / 8][row % 8], v, 8, o->least);
+	}
 }
 static void take_b(struct operands *o, const struct source *from, struct shape s, bool floats)
 {
 	u32 room[32] __attribute__((aligned(64))), w[128] __attribute__((aligned(64)));
-	for (unsigned block = 0, r = 0; block < s.n; block++)
+	for (unsigned block = 0, r = 0; block < s.n; block++) {
 		for (unsigned deep = 0; deep < s.k; deep++, r++) {
-			const unsigned at = deep * s.unit;
 			widen(w, s.unit, source_row(from, r, room), from->type);
-			turn(&o->b[block][at], w, s.unit);
-			if (floats)
-				o->far |= s.unit == 8 ? powers(o->b_power[block][at], o->b[block][at], 64, o->least)
-						      : powers(o->b_power[block][at], o->b[block][at], 32, o->least);
+			turn(&o->b[block][deep * s.unit], w, s.unit);
 		}
+		if (floats)
+			o->far |= powers(o->b_power[block][0], o->b[block][0], 8 * s.k * s.unit, o->least);
+	}
 }
 
 /* ---- integers ---- */
