@@ -1,5 +1,5 @@
-// Rows past M skip the barrier after the load.
-// expect: UB
+// Rows past M skip the barrier after the load, and read while others still write.
+// expect: RACE
 #include <cstdint>
 #include <cuda_fp16.h>
 

@@ -1,5 +1,5 @@
 // Each thread waits for its own copies alone: the other threads' may still be on their way.
-// expect: RACE
+// expect: UB
 #include <cstdint>
 #include <cuda_fp16.h>
 
