@@ -211,9 +211,9 @@ static int never_written(const struct visit *v, const struct entry *e, u128 miss
 	for (uint32_t i = 0; i < v->l->size; i++)
 		bytes += (uint32_t)(missing >> ((addr + i - MEM_GLOBAL_BASE) % LINE) & 1);
 	mem_describe(v->c->mem, addr, v->l->size, where, sizeof where);
-	return mem_fault(v->c, FAULT_UNINITIALISED_GLOBAL, lane, addr, v->l->size, "%u-byte %s %s: %s never written",
+	return mem_fault(v->c, FAULT_UNINITIALISED_GLOBAL, lane, addr, v->l->size, "%u-byte %s %s, %s was never written",
 			 v->l->size, v->kind == ACCESS_ATOMIC ? "atomic" : "read", where,
-			 bytes < v->l->size ? "some of these bytes were" : "they were");
+			 bytes < v->l->size ? "part of which" : "which");
 }
 
 static int race(const struct visit *v, const struct entry *e, u128 bytes, const struct record *other, enum access_kind deed)

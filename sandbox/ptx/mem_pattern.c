@@ -8,7 +8,8 @@
  *
  * Moving all addresses by whole words turns the banks but changes no count, and moving them by whole lines changes no
  * sectors, so what was found for a pattern of lanes holds for the next access of its kind: an instruction mostly repeats
- * its pattern, and the block keeps the last one of each.
+ * its pattern, and the block keeps the last one of each.  Where its place in the lines changes, lines and sectors are
+ * found anew from the distinct addresses, which are often few.
  */
 #include "mem_state.h"
 
@@ -34,7 +35,7 @@ static unsigned pass_wavefronts(const struct pattern *p, uint32_t mask)
 	unsigned words = p->size < 4 ? 1 : p->size / 4u, n = 0, turns = 0;
 	for (; mask; mask &= mask - 1)
 		for (unsigned k = 0; k < words; k++)
-			left[n++] = (p->delta[first_lane(mask)] + p->phase) / 4 + k;
+			left[n++] = (p->delta[first_lane(mask)] + p->word_phase) / 4 + k;
 	for (; n; turns++) {
 		uint32_t busy = 0;
 		unsigned kept = 0;
@@ -61,21 +62,6 @@ static bool partners_agree(const struct pattern *p, unsigned by)
 	return true;
 }
 
-static unsigned pass_lines(const struct pattern *p, uint32_t mask)
-{
-	uint32_t seen[LANES];
-	unsigned n = 0;
-	for (; mask; mask &= mask - 1) {
-		uint32_t line = (p->delta[first_lane(mask)] + p->phase) / LINE;
-		unsigned k = n;
-		while (k && seen[k - 1] != line)
-			k--;
-		if (!k)
-			seen[n++] = line;
-	}
-	return n;
-}
-
 static void find_wavefronts(struct pattern *p)
 {
 	unsigned lanes = pass_lanes(p->size), total = 0, passes = 0;
@@ -85,14 +71,32 @@ static void find_wavefronts(struct pattern *p)
 		uint32_t pass = p->mask & pass_mask(first, lanes);
 		if (!pass)
 			continue;
-		unsigned waves = pass_wavefronts(p, pass);
-		unsigned lines = p->kind == GLOBAL_LOAD ? pass_lines(p, pass) : 0;
-		unsigned least = (lines + LINES_AT_ONCE - 1) / LINES_AT_ONCE;
-		total += waves > least ? waves : least;
+		total += pass_wavefronts(p, pass);
 		passes++;
 	}
 	p->wavefronts = (uint8_t)total;
 	p->conflicts = (uint8_t)(total - passes);
+}
+
+/* With lines counted in: a load's pass takes a wavefront for every four lines at least. */
+static unsigned wavefronts_with_lines(const struct pattern *p)
+{
+	unsigned lanes = pass_lanes(p->size), total = 0;
+	for (unsigned first = 0; first < LANES; first += lanes) {
+		uint32_t pass = p->mask & pass_mask(first, lanes), seen[LANES];
+		unsigned n = 0;
+		for (uint32_t rest = pass; rest; rest &= rest - 1) {
+			uint32_t line = (p->delta[first_lane(rest)] + p->phase) / LINE;
+			unsigned k = n;
+			while (k && seen[k - 1] != line)
+				k--;
+			if (!k)
+				seen[n++] = line;
+		}
+		unsigned waves = pass ? pass_wavefronts(p, pass) : 0, least = (n + LINES_AT_ONCE - 1) / LINES_AT_ONCE;
+		total += waves > least ? waves : least;
+	}
+	return total;
 }
 
 /* The same for all lanes, evenly spaced by a multiple of 4 bytes that is not 0: the lanes of a pass are as many as there
@@ -116,29 +120,56 @@ MEM_INLINE unsigned strided_wavefronts(uint64_t base, uint64_t stride, unsigned 
 
 /* ---- global: lines and sectors ---- */
 
-/* A lane, aligned to its size of at most 32 bytes, lies in one sector. */
-static void find_lines(struct pattern *p, const struct lanes *l)
+/* A set of 32-bit numbers that remembers their order. */
+struct distinct {
+	uint8_t slots[HASH];		/* index + 1 */
+	uint32_t *values;
+	unsigned n;
+};
+
+/* Index of a value, new or not. */
+MEM_INLINE unsigned distinct_add(struct distinct *d, uint32_t value)
 {
-	uint8_t slots[HASH] = {0};		/* index + 1 of a line, found by its low bits */
-	unsigned n = 0, sectors = 0;
-	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
-	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
-		uint64_t addr = lane_address(l, first_lane(rest));
-		int64_t line = (int64_t)(addr / LINE - origin);
-		unsigned slot = (unsigned)line % HASH, sector = 1u << addr % LINE / SECTOR;
-		while (slots[slot] && p->line[slots[slot] - 1] != line)
-			slot = (slot + 1) % HASH;
-		if (!slots[slot]) {
-			p->line[n] = line;
-			p->line_sectors[n] = 0;
-			slots[slot] = (uint8_t)++n;
-		}
-		uint8_t *set = &p->line_sectors[slots[slot] - 1];
+	unsigned slot = value % HASH;
+	while (d->slots[slot]) {
+		if (d->values[d->slots[slot] - 1] == value)
+			return d->slots[slot] - 1u;
+		slot = (slot + 1) % HASH;
+	}
+	d->values[d->n] = value;
+	d->slots[slot] = (uint8_t)++d->n;
+	return d->n - 1;
+}
+
+static void find_distinct(struct pattern *p)
+{
+	struct distinct d = {.values = p->distinct};
+	for (uint32_t rest = p->mask; rest; rest &= rest - 1) {
+		uint32_t delta = p->delta[first_lane(rest)];
+		if (!d.n || delta != p->distinct[d.n - 1])
+			distinct_add(&d, delta);
+	}
+	p->n_distinct = (uint8_t)d.n;
+}
+
+/* A lane, aligned to its size of at most 32 bytes, lies in one sector. */
+static void find_lines(struct pattern *p)
+{
+	unsigned sectors = 0;
+	struct distinct d = {.values = (uint32_t *)p->line};
+	for (unsigned i = 0; i < p->n_distinct; i++) {
+		int32_t at = (int32_t)p->distinct[i] + p->phase, line = at >> 7;
+		unsigned before = d.n, k = distinct_add(&d, (uint32_t)line), sector = 1u << (at & (LINE - 1)) / SECTOR;
+		uint8_t *set = &p->line_sectors[k];
+		if (d.n > before)
+			*set = 0;
 		sectors += !(*set & sector);
 		*set |= (uint8_t)sector;
 	}
-	p->n_lines = (uint8_t)n;
+	p->n_lines = (uint8_t)d.n;
 	p->sectors = (uint8_t)sectors;
+	/* A pass has no more lines than all of them together: mostly there is nothing to gain from looking closer. */
+	p->all_wavefronts = p->kind == GLOBAL_LOAD && d.n > LINES_AT_ONCE ? (uint8_t)wavefronts_with_lines(p) : p->wavefronts;
 }
 
 /* ---- overlap ---- */
@@ -175,7 +206,8 @@ MEM_FAST bool mem_overlap(const struct lanes *l)
 
 /* ---- the patterns of a block ---- */
 
-static const uint64_t FAR = 1ull << 31;		/* deltas of patterns further apart are no 32-bit numbers */
+/* Lanes further apart than this have no 32-bit deltas. */
+static const uint64_t FAR = 1ull << 30;
 
 MEM_INLINE bool same_deltas(const uint32_t *a, const uint32_t *b)
 {
@@ -196,26 +228,30 @@ MEM_INLINE void find_deltas(const struct lanes *l, uint32_t *delta)
 			delta[i] = (uint32_t)l->addr[i] - first;
 }
 
-MEM_INLINE const struct pattern *pattern(struct mem_block *b, const struct lanes *l, uint32_t site, enum pattern_kind kind)
+MEM_INLINE struct pattern *pattern(struct mem_block *b, const struct lanes *l, uint32_t site, enum pattern_kind kind)
 {
 	struct pattern *p = &b->patterns[site % PATTERNS];
 	uint32_t delta[LANES];
-	bool global = kind == GLOBAL_LOAD || kind == GLOBAL_STORE, far = l->hi - l->lo >= FAR;
-	uint8_t phase = (uint8_t)(lane_address(l, first_lane(l->mask)) % (global ? LINE : 4));
+	uint8_t phase = (uint8_t)(lane_address(l, first_lane(l->mask)) % LINE);
+	bool global = kind == GLOBAL_LOAD || kind == GLOBAL_STORE;
 	find_deltas(l, delta);
-	if (!far && p->mask == l->mask && p->size == l->size && p->phase == phase && p->kind == kind &&
-	    same_deltas(p->delta, delta))
-		return p;
-	memcpy(p->delta, delta, sizeof delta);
-	p->mask = l->mask;
-	p->size = (uint8_t)l->size;
-	p->phase = phase;
-	p->kind = (uint8_t)kind;
-	find_wavefronts(p);
-	if (global)
-		find_lines(p, l);
-	if (far)
-		p->kind = PATTERN_NONE;
+	if (p->mask != l->mask || p->size != l->size || p->word_phase != phase % 4 || p->kind != kind ||
+	    !same_deltas(p->delta, delta)) {
+		memcpy(p->delta, delta, sizeof delta);
+		p->mask = l->mask;
+		p->size = (uint8_t)l->size;
+		p->word_phase = phase % 4;
+		p->kind = (uint8_t)kind;
+		p->placed = false;
+		find_wavefronts(p);
+		if (global)
+			find_distinct(p);
+	}
+	if (global && (!p->placed || p->phase != phase)) {
+		p->phase = phase;
+		p->placed = true;
+		find_lines(p);
+	}
 	return p;
 }
 
@@ -292,23 +328,56 @@ static void add_traffic(struct mem_ctx *c, uint64_t addr, uint64_t sectors, bool
 	pthread_rwlock_unlock(&c->mem->lock);
 }
 
-/* An access to several allocations, each line to its own. */
-static void add_traffic_by_line(struct mem_ctx *c, const struct lanes *l, uint32_t site, bool load)
+/* Lines of lanes anywhere, and their sectors. */
+static unsigned collect_lines(const struct lanes *l, uint64_t *lines, uint8_t *sectors)
 {
-	const struct pattern *p = pattern(c->block, l, site, load ? GLOBAL_LOAD : GLOBAL_STORE);
-	uint64_t origin = lane_address(l, first_lane(l->mask)) / LINE;
-	for (unsigned i = 0; i < p->n_lines; i++) {
-		uint64_t line = (origin + (uint64_t)p->line[i]) * LINE;
-		unsigned first = (unsigned)__builtin_ctz(p->line_sectors[i]);
-		add_traffic(c, line + first * SECTOR, (unsigned)__builtin_popcount(p->line_sectors[i]), load);
+	unsigned n = 0;
+	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
+		uint64_t addr = lane_address(l, first_lane(rest));
+		unsigned k = n;
+		while (k && lines[k - 1] != addr / LINE)
+			k--;
+		if (!k) {
+			lines[n] = addr / LINE;
+			sectors[n] = 0;
+			k = ++n;
+		}
+		sectors[k - 1] |= (uint8_t)(1u << addr % LINE / SECTOR);
 	}
+	return n;
+}
+
+/* An access to several allocations, each line to its own. */
+static void add_traffic_by_line(struct mem_ctx *c, const struct lanes *l, bool load)
+{
+	uint64_t lines[LANES];
+	uint8_t sectors[LANES];
+	unsigned n = collect_lines(l, lines, sectors);
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t addr = lines[i] * LINE + (unsigned)__builtin_ctz(sectors[i]) * SECTOR;
+		add_traffic(c, addr, (unsigned)__builtin_popcount(sectors[i]), load);
+	}
+}
+
+/* Lanes too far apart for a pattern: each line takes a wavefront. */
+static unsigned touch_far(struct mem_ctx *c, const struct lanes *l, enum access_kind k, unsigned flags, unsigned *waves)
+{
+	uint64_t lines[LANES];
+	uint8_t sectors[LANES];
+	unsigned n = collect_lines(l, lines, sectors), all = 0;
+	for (unsigned i = 0; i < n; i++) {
+		touch(c, lines[i], sectors[i], k, flags);
+		all += (unsigned)__builtin_popcount(sectors[i]);
+	}
+	*waves = n;
+	return all;
 }
 
 MEM_INLINE void count_traffic(struct mem_ctx *c, const struct lanes *l, uint32_t site, unsigned sectors, bool load)
 {
 	struct way *w = &c->block->ways[site % WAYS];
 	if (l->lo < w->lo || l->hi >= w->hi)
-		add_traffic_by_line(c, l, site, load);
+		add_traffic_by_line(c, l, load);
 	else if (load)
 		w->load_sectors += sectors;
 	else
@@ -330,17 +399,21 @@ MEM_INLINE void count_global(struct mem_ctx *c, struct mem_site *s, const struct
 {
 	struct counters *n = c->counters;
 	unsigned lanes = lanes_of(l), bytes = lanes * l->size, waves, sectors, passes;
+	if (k == ACCESS_READ && c->l1)
+		l1_request(c->l1);
 	if (l->strided && (l->stride == l->size || !l->stride)) {
 		sectors = touch_range(c, l->lo, l->hi + l->size, k, flags);
 		waves = run_wavefronts(l->mask, l->size);
 	} else if (l->strided && l->stride % 4 == 0) {
 		sectors = touch_strided(c, l, k, flags);
 		waves = strided_wavefronts(l->base, l->stride, l->size, k == ACCESS_READ, &passes);
+	} else if (l->hi - l->lo >= FAR) {
+		sectors = touch_far(c, l, k, flags, &waves);
 	} else {
 		const struct pattern *p = pattern(c->block, l, site, k == ACCESS_READ ? GLOBAL_LOAD : GLOBAL_STORE);
 		touch_pattern(c, l, p, k, flags);
 		sectors = p->sectors;
-		waves = p->wavefronts;
+		waves = p->all_wavefronts;
 	}
 	s->requests++;
 	s->lanes += lanes;
@@ -369,6 +442,8 @@ MEM_FAST void mem_count_run(struct mem_ctx *c, struct mem_site *s, struct way *w
 {
 	struct counters *n = c->counters;
 	unsigned size = (unsigned)op->bytes * op->n, bytes = LANES * size, waves = size <= 4 ? 1 : size / 4;
+	if (c->l1)
+		l1_request(c->l1);
 	unsigned sectors = touch_range(c, base, base + length, ACCESS_READ, op->flags);
 	s->requests++;
 	s->lanes += LANES;

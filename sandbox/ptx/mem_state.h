@@ -93,10 +93,17 @@ enum pattern_kind { PATTERN_NONE, SHARED_LOAD, SHARED_STORE, GLOBAL_LOAD, GLOBAL
 struct pattern {
 	uint32_t delta[LANES];		/* address - address of the first lane; inactive lanes 0 */
 	uint32_t mask;
-	uint8_t size, phase, kind;	/* bytes a lane; first address modulo 128 (shared: 4); the key ends here */
-	uint8_t wavefronts, conflicts;
-	uint8_t sectors, n_lines;	/* global */
-	int64_t line[LANES];		/* (address / 128) - (first address / 128), in order of the lanes */
+	uint8_t size, kind;		/* bytes a lane */
+	uint8_t word_phase;		/* first address modulo 4; the key of what holds wherever the lanes are ends here */
+	uint8_t wavefronts, conflicts;	/* of banks alone */
+	uint8_t n_distinct;
+	uint32_t distinct[LANES];	/* deltas, in order of the lanes */
+
+	uint8_t phase;			/* first address modulo 128: the key of what follows */
+	bool placed;			/* what follows is there */
+	uint8_t all_wavefronts;		/* of banks and lines */
+	uint8_t sectors, n_lines;
+	int32_t line[LANES];		/* (address / 128) - (first address / 128), in order of the lanes */
 	uint8_t line_sectors[LANES];
 };
 

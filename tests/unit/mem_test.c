@@ -384,7 +384,7 @@ TEST(reads_of_what_was_never_written)
 	struct world *w = world(256, 2);
 	uint64_t y = alloc(w, 256, 0, "y"), first;
 	FAULTS(ld(w, G, 0, y, 4, ALL), UNINITIALISED_GLOBAL);
-	SAYS("4-byte read at offset 0 of y (256 bytes): they were never written");
+	SAYS("4-byte read at offset 0 of y (256 bytes), which was never written");
 	OK(st(w, G, 0, y, 4, ALL));
 	OK(ld(w, G, 0, y, 4, ALL));
 	FAULTS(ld(w, G, 0, y + 4, 4, ALL), UNINITIALISED_GLOBAL);
@@ -398,7 +398,7 @@ TEST(reads_of_what_was_never_written)
 	OK(store_at(w, 0, &half, addr, 1, r));
 	OK(load_at(w, 0, &half, addr, 1, r));
 	FAULTS(ld(w, S, 0, 16, 4, 1), UNINITIALISED_SHARED);
-	SAYS("byte 18 was never written");
+	SAYS("4-byte read at offset 16 of shared memory, of which byte 18 was never written");
 	OK(store_at(w, 0, &half, addr, 2, r));
 	OK(ld(w, S, 0, 16, 4, 1));
 	mem_block_reset(w->c.block);
