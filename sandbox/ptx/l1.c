@@ -25,6 +25,7 @@ struct l1 {
 	uint32_t n_sets, room;
 	uint32_t ways;			/* of each set: fewer than WAYS in a tiny cache */
 	uint64_t epoch;
+	uint32_t request;
 	struct trace *trace;
 };
 
@@ -69,6 +70,7 @@ void l1_begin(struct l1 *l, uint32_t bytes, struct trace *t)
 	}
 	new_epoch(l);
 	l->trace = t;
+	l->request = 0;
 }
 
 static void pass_on(struct l1 *l, uint64_t line, unsigned sectors, enum trace_kind write)
@@ -76,7 +78,7 @@ static void pass_on(struct l1 *l, uint64_t line, unsigned sectors, enum trace_ki
 	struct trace *t = l->trace;
 	struct trace_entry *last = t->n ? &t->entries[t->n - 1] : NULL;
 
-	if (last && last->line == line && last->write == write && !(last->sectors & sectors)) {
+	if (last && last->line == line && last->write == write && last->request == l->request && !(last->sectors & sectors)) {
 		last->sectors = (uint8_t)(last->sectors | sectors);
 		return;
 	}
@@ -86,7 +88,13 @@ static void pass_on(struct l1 *l, uint64_t line, unsigned sectors, enum trace_ki
 		if (!t->entries)
 			BUG("out of memory (trace of %zu entries)", t->room);
 	}
-	t->entries[t->n++] = (struct trace_entry){.line = line, .sectors = (uint8_t)sectors, .write = (uint8_t)write};
+	t->entries[t->n++] = (struct trace_entry){
+		.line = line, .sectors = (uint8_t)sectors, .write = (uint8_t)write, .request = l->request};
+}
+
+void l1_request(struct l1 *l)
+{
+	l->request++;
 }
 
 static struct set *set_of(const struct l1 *l, uint64_t line)

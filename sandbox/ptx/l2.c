@@ -102,7 +102,10 @@ static uint64_t *touch(struct l2 *l, uint64_t line, struct counters *c)
 	return set;
 }
 
-static void read_sectors(struct l2 *l, uint64_t line, uint64_t sectors, struct counters *c)
+/* How far a load went for the sectors that its own block's L1 lacked. */
+enum reached { REACHED_NOTHING, REACHED_L2, REACHED_DRAM };
+
+static enum reached read_sectors(struct l2 *l, uint64_t line, uint64_t sectors, struct counters *c)
 {
 	uint64_t *way = touch(l, line, c), missing = sectors & ~*way;
 
@@ -110,6 +113,7 @@ static void read_sectors(struct l2 *l, uint64_t line, uint64_t sectors, struct c
 	c->l2_hit_sectors += count(sectors & *way);
 	c->dram_read_bytes += (uint64_t)count(missing) * SECTOR;
 	*way |= sectors;
+	return missing ? REACHED_DRAM : REACHED_L2;
 }
 
 static void write_sectors(struct l2 *l, uint64_t line, uint64_t sectors, bool atomic, struct counters *c)
@@ -122,26 +126,44 @@ static void write_sectors(struct l2 *l, uint64_t line, uint64_t sectors, bool at
 	*way |= sectors << 4 | sectors;
 }
 
-static void replay(struct l2 *l, struct l1 *sm, const struct trace_entry *t, struct counters *c)
+/* Each request counts once, by the slowest of its parts.  What a neighbour brought counts as from L2: it may be on its
+ * way still. */
+static void count_request(struct trace *t, const struct trace_entry *e, enum reached reached, struct counters *c)
 {
-	unsigned sectors = t->sectors & 15u, hit;
+	if (e->request != t->request || !t->reached) {
+		t->request = e->request;
+		t->reached = REACHED_NOTHING;
+	}
+	if (t->reached == REACHED_NOTHING)
+		c->l2_load_requests++;
+	if (t->reached != REACHED_DRAM && reached == REACHED_DRAM)
+		c->dram_load_requests++;
+	if (t->reached < reached)
+		t->reached = (uint8_t)reached;
+}
 
-	switch ((enum trace_kind)t->write) {
+static void replay(struct l2 *l, struct l1 *sm, struct trace *t, const struct trace_entry *e, struct counters *c)
+{
+	unsigned sectors = e->sectors & 15u, hit;
+	enum reached reached = REACHED_L2;
+
+	switch ((enum trace_kind)e->write) {
 	case TRACE_READ:
-		hit = l1_look(sm, t->line, sectors);
+		hit = l1_look(sm, e->line, sectors);
 		c->l1_hit_sectors += count(hit);
 		c->l1_neighbour_sectors += count(hit);
 		if (hit != sectors)
-			read_sectors(l, t->line, sectors & ~hit, c);
+			reached = read_sectors(l, e->line, sectors & ~hit, c);
+		count_request(t, e, reached, c);
 		break;
 	case TRACE_READ_PAST_L1:
-		read_sectors(l, t->line, sectors, c);
+		count_request(t, e, read_sectors(l, e->line, sectors, c), c);
 		break;
 	case TRACE_ATOMIC:
-		l1_forget(sm, t->line, sectors);
+		l1_forget(sm, e->line, sectors);
 		/* fall through */
 	case TRACE_WRITE:
-		write_sectors(l, t->line, sectors, t->write == TRACE_ATOMIC, c);
+		write_sectors(l, e->line, sectors, e->write == TRACE_ATOMIC, c);
 		break;
 	}
 }
@@ -153,15 +175,15 @@ void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct cou
 	for (size_t from = 0; more; from += TURN) {
 		more = false;
 		for (unsigned i = 0; i < n; i++) {
-			const struct trace *t = traces[i];
+			struct trace *t = traces[i];
 			size_t end = t->n < from + TURN ? t->n : from + TURN;
 			for (size_t j = from; j < end; j++)
-				replay(l, l1_of(l, i % l->n_l1), &t->entries[j], c);
+				replay(l, l1_of(l, i % l->n_l1), t, &t->entries[j], c);
 			more |= t->n > from + TURN;
 		}
 	}
 	for (unsigned i = 0; i < n; i++)
-		traces[i]->n = 0;
+		traces[i]->n = traces[i]->reached = 0;
 }
 
 void l2_write_back(struct l2 *l, struct counters *c)

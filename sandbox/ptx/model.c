@@ -98,17 +98,15 @@ static void pipe_bounds(const struct profile *p, const struct counters *c, struc
 
 /* ---- latency ---- */
 
-/* A round of n loads waits for its slowest: the chance that at least one of them misses L1, and L2.  What a neighbour
- * block brought is on its way when blocks run in step: it takes as long as from L2. */
+/* A round of n loads waits for its slowest: the chance that at least one of them goes past L1, and past L2. */
 static double round_us(const struct profile *p, const struct counters *c, double n)
 {
-	double asked = (double)c->global_load_sectors;
-	double past_l1 = (double)(c->l2_read_sectors + c->l1_neighbour_sectors);
-	double l2 = fmin(1, ratio(past_l1, asked)), dram = fmin(1, ratio((double)c->dram_read_bytes / SECTOR, asked));
+	double loads = (double)c->global_load_requests;
+	double l2 = fmin(1, ratio((double)c->l2_load_requests, loads));
+	double dram = fmin(1, ratio((double)c->dram_load_requests, loads));
 	double any_l2 = 1 - pow(1 - l2, n), any_dram = 1 - pow(1 - dram, n);
 	double l1_us = p->l1_latency_cycles / (p->clock_ghz * 1e3);
 
-	any_l2 = larger(any_l2, any_dram);
 	return (1 - any_l2) * l1_us + (any_l2 - any_dram) * p->l2_latency_ns * 1e-3 +
 	       any_dram * p->dram_latency_ns * 1e-3;
 }

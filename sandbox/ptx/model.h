@@ -25,12 +25,15 @@ struct trace_entry {
 	uint64_t line;			/* address / 128 */
 	uint8_t sectors;		/* bits 0..3 */
 	uint8_t write;			/* enum trace_kind */
-	uint8_t pad[6];
+	uint8_t pad[2];
+	uint32_t request;		/* number of the warp-level load */
 };
 
 struct trace {
 	struct trace_entry *entries;
 	size_t n, room;
+	uint32_t request;		/* replay: the load it is at, and how far that had to go */
+	uint8_t reached;
 };
 
 struct l1;
@@ -38,6 +41,8 @@ struct l1 *l1_new(void);
 void l1_free(struct l1 *l);
 /* Empty it for a block that has `bytes` of cache, and send its misses to t. */
 void l1_begin(struct l1 *l, uint32_t bytes, struct trace *t);
+/* The loads that follow are those of one warp-level request. */
+void l1_request(struct l1 *l);
 /* A load of `sectors` of a line.  allocate: false for .cg and no_allocate (goes straight to L2).  Returns the sectors
  * that hit. */
 unsigned l1_load(struct l1 *l, uint64_t line, unsigned sectors, bool allocate);
@@ -54,7 +59,7 @@ void l2_free(struct l2 *l);
 void l2_flush(struct l2 *l);		/* cold cache: nothing in it, nothing dirty */
 /* A launch begins: the L1 of each SM is empty, and has l1_bytes (occupancy.l1_bytes_per_sm). */
 void l2_begin(struct l2 *l, uint32_t l1_bytes);
-/* Replay the traces of n blocks (one wave) and count l1_hit_sectors (of neighbours), l2_* and dram_* into c; traces are
+/* Replay the traces of n blocks (one wave) and count what neighbours had in L1, what is asked of L2 and DRAM; traces are
  * emptied. */
 void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct counters *c);
 /* Write back all that is dirty: counts dram_write_bytes. */
