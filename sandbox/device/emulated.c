@@ -53,7 +53,7 @@ static void emulated_properties(struct device *d, struct device_properties *out)
 	const struct profile *p = d->profile;
 	uint32_t arch = (uint32_t)strtoul(p->arch, NULL, 10);
 	/* Profiles know the bandwidth; programs compute it as 2 * memory clock * bus width. */
-	uint32_t bus = p->dram_gbs > 1200 ? 5120 : 384;
+	uint32_t bus = p->dram_gbs > 4000 ? 6016 : p->dram_gbs > 1200 ? 5120 : 384;
 	*out = (struct device_properties){
 		.major = arch / 10, .minor = arch % 10, .sms = p->sms, .clock_khz = (uint32_t)(p->clock_ghz * 1e6),
 		.memory_clock_khz = (uint32_t)(p->dram_gbs * 1e6 * 8 / (2 * bus)), .bus_bits = bus,

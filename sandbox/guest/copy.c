@@ -17,7 +17,9 @@ static cudaError_t copy_rows(void *dst, size_t dst_pitch, const void *src, size_
 		return guest_local(cudaErrorInvalidPitchValue);
 	struct op op = {.kind = OP_COPY, .dst = (uint64_t)dst, .dst_pitch = dst_pitch, .src = (uint64_t)src,
 			.src_pitch = src_pitch, .width = width, .height = height, .direction = kind};
-	e = guest_submit(stream, &op);
+	e = wait ? guest_not_in_capture() : cudaSuccess;
+	if (!e)
+		e = guest_submit(stream, &op);
 	return !e && wait && guest.busy ? guest_sync() : e;
 }
 

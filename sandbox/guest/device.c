@@ -76,7 +76,10 @@ cudaError_t cudaGetDeviceFlags(unsigned *flags)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-	return guest_sync();
+	cudaError_t e = guest_ready();
+	if (!e)
+		e = guest_not_in_capture();
+	return e ? e : guest_sync();
 }
 
 cudaError_t cudaDeviceReset(void)

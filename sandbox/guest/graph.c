@@ -22,6 +22,7 @@ struct CUgraph_st {
 	uint32_t magic;
 	struct CUgraphNode_st *first, **last;
 	size_t n;
+	bool relaxed, spoiled;		/* as a capture: its mode; whether it can still end well */
 };
 
 struct CUgraphExec_st {
@@ -59,6 +60,20 @@ static bool is_graph(cudaGraph_t g)
 
 /* ---- capture ---- */
 
+cudaError_t guest_spoil(struct CUgraph_st *g)
+{
+	g->spoiled = true;
+	return guest_local(cudaErrorStreamCaptureUnsupported);
+}
+
+cudaError_t guest_not_in_capture(void)
+{
+	for (struct CUstream_st *s = guest_streams(); s; s = s->next)
+		if (s->capture && !s->capture->relaxed)
+			return guest_spoil(s->capture);
+	return cudaSuccess;
+}
+
 static struct CUstream_st *capturable(cudaStream_t stream, cudaError_t *e)
 {
 	bool ok;
@@ -73,7 +88,6 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 {
 	cudaError_t e;
 	struct CUstream_st *s = capturable(stream, &e);
-	(void)mode;
 	if (!s)
 		return e;
 	if (s->id == 1)			/* the legacy stream */
@@ -81,6 +95,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 	if (s->capture)
 		return guest_local(cudaErrorIllegalState);
 	s->capture = new_graph();
+	s->capture->relaxed = mode == cudaStreamCaptureModeRelaxed;
 	s->origin = true;
 	return cudaSuccess;
 }
@@ -102,6 +117,11 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
 	for (struct CUstream_st *i = guest_streams(); i; i = i->next)	/* those that joined by an event */
 		if (i->capture == g)
 			i->capture = NULL;
+	*out = NULL;
+	if (g->spoiled) {
+		cudaGraphDestroy(g);
+		return guest_local(cudaErrorStreamCaptureInvalidated);
+	}
 	*out = g;
 	return cudaSuccess;
 }

@@ -144,5 +144,9 @@ struct CUevent_st {
 struct CUstream_st *guest_stream(cudaStream_t s, bool *ok) GUEST(stream);
 struct CUstream_st *guest_streams(void) GUEST(streams);
 void guest_graph_append(struct CUgraph_st *g, const struct op *op) GUEST(graph_append);
+/* Something that does not go with a capture was done on it: it cannot be ended well any more. */
+cudaError_t guest_spoil(struct CUgraph_st *g) GUEST(spoil);
+/* Allocating and waiting do not go with any capture of the usual mode.  The error, if there is one under way. */
+cudaError_t guest_not_in_capture(void) GUEST(not_in_capture);
 
 #endif

@@ -94,6 +94,8 @@ cudaError_t cudaMalloc(void **out, size_t size)
 	cudaError_t e = guest_ready();
 	if (!e && !out)
 		e = guest_local(cudaErrorInvalidValue);
+	if (!e)
+		e = guest_not_in_capture();
 	if (!e && size)
 		e = allocate(size, &addr);
 	if (!e)
@@ -106,6 +108,8 @@ static cudaError_t free_mirror(struct mirror *m);
 cudaError_t cudaFree(void *p)
 {
 	cudaError_t e = guest_ready();
+	if (!e)
+		e = guest_not_in_capture();
 	if (e || !p)
 		return e;
 	if (guest.busy && (e = guest_sync()))
@@ -119,8 +123,16 @@ cudaError_t cudaFree(void *p)
 cudaError_t cudaMallocAsync(void **out, size_t size, cudaStream_t stream)
 {
 	bool ok;
+	uint64_t addr = 0;
+	cudaError_t e = guest_ready();
 	guest_stream(stream, &ok);
-	return ok ? cudaMalloc(out, size) : guest_local(cudaErrorInvalidResourceHandle);
+	if (!e && (!ok || !out))
+		e = guest_local(ok ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
+	if (!e && size)
+		e = allocate(size, &addr);
+	if (!e)
+		*out = (void *)addr;
+	return e;
 }
 ALSO_PTSZ(cudaMallocAsync);
 
@@ -128,12 +140,13 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
 {
 	bool ok;
 	cudaError_t e = guest_ready();
-	guest_stream(stream, &ok);
+	const struct CUstream_st *s = guest_stream(stream, &ok);
 	if (e)
 		return e;
-	if (!ok)
+	if (!s)
 		return guest_local(cudaErrorInvalidResourceHandle);
-	if (!p)
+	/* What a graph frees it needs again at its next launch: it keeps it. */
+	if (!p || s->capture)
 		return cudaSuccess;
 	return release((uint64_t)p);	/* after the work before it: everything is in order */
 }

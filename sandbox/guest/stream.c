@@ -87,7 +87,7 @@ static cudaError_t wait(cudaStream_t s)
 	cudaError_t e;
 	struct CUstream_st *found = find(s, &e);
 	if (found && found->capture)
-		e = guest_local(cudaErrorStreamCaptureUnsupported);
+		e = guest_spoil(found->capture);
 	return e ? e : guest_sync();
 }
 

@@ -76,6 +76,16 @@ int main()
 	CUDA(cudaStreamSynchronize(t));
 	CUDA(cudaStreamQuery(t));
 
+	cudaMemPool_t pool;
+	unsigned long long keep = 1 << 20, kept = 0;
+	CUDA(cudaDeviceGetDefaultMemPool(&pool, 0));
+	CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+	CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
+	EXPECT(kept, keep);
+	CUDA(cudaMallocFromPoolAsync(&d, 128, pool, s));
+	CUDA(cudaFreeAsync(d, s));
+	CUDA(cudaMemPoolTrimTo(pool, 0));
+
 	CUDA(cudaMalloc(&f, 32 * sizeof(float)));
 	CUDA(cudaMemset(f, 0, 32 * sizeof(float)));
 	CUDA(cudaEventRecord(start));

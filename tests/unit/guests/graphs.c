@@ -17,7 +17,6 @@ void solve(float *a, float *b, float *c, int n, float scale)
 	EXPECT(cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
 	EXPECT(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal), cudaSuccess);
 	EXPECT(cudaLaunchKernel(&increment, unit, unit, args, 0, s), cudaSuccess);
-	EXPECT(cudaStreamSynchronize(s), cudaErrorStreamCaptureUnsupported);
 	EXPECT(cudaStreamEndCapture(s, &graph), cudaSuccess);
 	EXPECT(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
 	for (int i = 0; i < 3; i++)
@@ -27,6 +26,16 @@ void solve(float *a, float *b, float *c, int n, float scale)
 	EXPECT(got, 3);
 	EXPECT(cudaGraphExecDestroy(exec), cudaSuccess);
 	EXPECT(cudaGraphLaunch(0, s), cudaErrorInvalidValue);
+
+	EXPECT(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal), cudaSuccess);
+	EXPECT(cudaStreamSynchronize(s), cudaErrorStreamCaptureUnsupported);	/* and the capture is lost */
+	EXPECT(cudaStreamEndCapture(s, &graph), cudaErrorStreamCaptureInvalidated);
+	EXPECT(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal), cudaSuccess);
+	EXPECT(cudaMalloc((void **)&d, 4), cudaErrorStreamCaptureUnsupported);
+	EXPECT(cudaStreamEndCapture(s, &graph), cudaErrorStreamCaptureInvalidated);
+	EXPECT(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed), cudaSuccess);
+	EXPECT(cudaMalloc((void **)&d, 4), cudaSuccess);
+	EXPECT(cudaStreamEndCapture(s, &graph), cudaSuccess);
 
 	EXPECT(cudaEventCreate(&e), cudaSuccess);
 	EXPECT(cudaEventElapsedTime(&ms, e, e), cudaErrorInvalidResourceHandle);
