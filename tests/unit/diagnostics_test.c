@@ -148,7 +148,10 @@ static const char *explained(const char *log, const char *source, const char *en
 	CHECK_EQ(parse(log, &d), 1);
 	compile_explain(&rq, a, d, 1);
 	CHECK_EQ(d[0].line, line);
-	return d[0].text;
+	static char text[1000];
+	snprintf(text, sizeof text, "%s", d[0].text);
+	arena_free(a);
+	return text;
 }
 
 TEST(link_errors_say_what_to_do)
@@ -182,7 +185,6 @@ TEST(link_errors_say_what_to_do)
 			    source, "solve", 2),
 		  "kernel helper(int) has 400000 bytes of static __shared__ memory; the limit is 49152 (more is had as dynamic "
 		  "shared memory, with cudaFuncSetAttribute)");
-	arena_free(a);
 }
 
 TEST(hostile_text_is_cleaned)
