@@ -29,6 +29,7 @@ static struct place {
 	int version;
 	char memory[PATH_SIZE];		/* the folder in which our groups are made: of all controllers in version 2 */
 	char pids[PATH_SIZE];		/* version 1: of the pids controller; empty: there is none */
+	size_t memory_mount, pids_mount;	/* how much of the paths is the mount point */
 	char note[300];
 } place;
 static pthread_once_t place_once = PTHREAD_ONCE_INIT;
@@ -170,6 +171,7 @@ static bool find_v2(struct place *p)
 	const char *forced = getenv("JUDGE_CGROUP");
 	if (forced && *forced) {
 		snprintf(p->memory, sizeof p->memory, "%s", forced);
+		p->memory_mount = strlen(p->memory);
 		if (writable(forced) && hands_down(forced))
 			return true;
 		snprintf(p->note, sizeof p->note, "JUDGE_CGROUP: %.150s is not a version 2 control group that hands down "
@@ -178,6 +180,7 @@ static bool find_v2(struct place *p)
 	}
 	if (!own_folder("", own, sizeof own, &mount_size))
 		return false;
+	p->memory_mount = mount_size;
 	snprintf(text, sizeof text, "%.*s", (int)mount_size, own);
 	strcpy(dir, text);
 	get(dir, "cgroup.controllers", text, sizeof text);
@@ -203,10 +206,9 @@ static bool find_v2(struct place *p)
 
 static bool find_v1(struct place *p)
 {
-	size_t mount_size;
-	if (!own_folder("memory", p->memory, sizeof p->memory, &mount_size) || !writable(p->memory))
+	if (!own_folder("memory", p->memory, sizeof p->memory, &p->memory_mount) || !writable(p->memory))
 		return false;
-	if (!own_folder("pids", p->pids, sizeof p->pids, &mount_size) || !writable(p->pids)) {
+	if (!own_folder("pids", p->pids, sizeof p->pids, &p->pids_mount) || !writable(p->pids)) {
 		*p->pids = 0;
 		snprintf(p->note, sizeof p->note, "there is no pids controller: the number of processes is limited by "
 			 "RLIMIT_NPROC alone");
@@ -359,18 +361,31 @@ void cgroup_free(struct cgroup *g)
 	free(g);
 }
 
-static void sweep_folder(const char *dir)
+/* A group named after a judge that is gone, and not so young that the judge may be in another pid namespace and about to
+ * fill it.  Such a group has no processes, they died with their judge: it is removed if it is empty, nothing is killed. */
+static bool is_leftover(const char *name, const char *path)
 {
-	DIR *d = *dir ? opendir(dir) : NULL;
+	int pid, n;
+	char end;
+	struct stat st;
+	if (sscanf(name, "judge-%d-%d%c", &pid, &n, &end) != 2 || pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH)
+		return false;
+	return stat(path, &st) == 0 && time(NULL) - st.st_mtime > 1;
+}
+
+/* The dead judge may have run in another session, so the whole hierarchy is searched. */
+static void sweep_folder(const char *dir, int depth)
+{
+	DIR *d = opendir(dir);
 	for (struct dirent *entry; d && (entry = readdir(d));) {
-		int pid, n;
-		char end, path[PATH_SIZE + 300];
-		if (sscanf(entry->d_name, "judge-%d-%d%c", &pid, &n, &end) != 2 || pid <= 0)
+		char path[2 * PATH_SIZE];
+		if (entry->d_type != DT_DIR || *entry->d_name == '.' ||
+		    snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) >= (int)sizeof path)
 			continue;
-		if (kill(pid, 0) == 0 || errno != ESRCH)
-			continue;
-		snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
-		remove_group(path);
+		if (is_leftover(entry->d_name, path))
+			rmdir(path);
+		else if (depth)
+			sweep_folder(path, depth - 1);
 	}
 	if (d)
 		closedir(d);
@@ -378,6 +393,13 @@ static void sweep_folder(const char *dir)
 
 void cgroup_sweep(void)
 {
-	sweep_folder(get_place()->memory);
-	sweep_folder(get_place()->pids);
+	enum { DEPTH = 8 };
+	const struct place *p = get_place();
+	char root[PATH_SIZE];
+	snprintf(root, sizeof root, "%.*s", (int)p->memory_mount, p->memory);
+	if (p->version)
+		sweep_folder(root, DEPTH);
+	snprintf(root, sizeof root, "%.*s", (int)p->pids_mount, p->pids);
+	if (*p->pids)
+		sweep_folder(root, DEPTH);
 }

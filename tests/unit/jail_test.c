@@ -364,6 +364,7 @@ TEST(a_killed_judge_leaves_nothing)
 	CHECK_EQ(waitpid(judge, &status, 0), judge);
 	CHECK(WIFSIGNALED(status));
 	CHECK(gone_soon("98765.3"));
+	sleep(3);				/* younger groups are left alone */
 	jail_sweep();
 	char command[200];
 	snprintf(command, sizeof command, "test -z \"$(find /sys/fs/cgroup -name 'judge-%d-*' 2>/dev/null)\"", (int)judge);
