@@ -224,8 +224,8 @@ static int race(const struct visit *v, const struct entry *e, u128 bytes, const 
 	byte_text(v->c->mem, addr, where, sizeof where);
 	v->c->other_site = deed == ACCESS_READ ? other->rsite : other->wsite;
 	return mem_fault(v->c, FAULT_RACE_GLOBAL, lane, lane_address(v->l, lane), v->l->size,
-			 "race on %s: warp %u %s it, warp %u of the same block %s it with no barrier between", where, other->warp,
-			 mem_deed(deed), v->c->warp, mem_deed(v->kind));
+			 "warp %u %s %s, warp %u of the same block %s it with no barrier between", other->warp, mem_deed(deed), where,
+			 v->c->warp, mem_deed(v->kind));
 }
 
 /* Does the store leave these bytes of the line as they are? */
@@ -600,22 +600,24 @@ void mem_launch_begin(struct mem *m, unsigned flags, const uint32_t grid[3])
 	m->n_touched = 0;
 }
 
-/* Which deeds of owner and others clash, in words. */
-static const char *clash(uint32_t s)
+/* The deeds of owner and others that clash, in words. */
+struct clash { const char *owner, *others; };
+
+static struct clash clash(uint32_t s)
 {
 	if (s & OWN_WRITE && s & WRITE && s & DIFFER)
-		return "and another block write different values to it";
+		return (struct clash){"and another block write different values to", ""};
 	if (s & OWN_WRITE && s & READ)
-		return "writes it and another block reads it";
+		return (struct clash){"writes", " and another block reads it"};
 	if (s & OWN_WRITE)
-		return "writes it and another block does an atomic on it";
+		return (struct clash){"writes", " and another block does an atomic on it"};
 	if (s & WRITE && s & OWN_READ)
-		return "reads it and another block writes it";
+		return (struct clash){"reads", " and another block writes it"};
 	if (s & WRITE)
-		return "does an atomic on it and another block writes it";
+		return (struct clash){"does an atomic on", " and another block writes it"};
 	if (s & OWN_ATOMIC)
-		return "does an atomic on it and another block reads it";
-	return "reads it and another block does an atomic on it";
+		return (struct clash){"does an atomic on", " and another block reads it"};
+	return (struct clash){"reads", " and another block does an atomic on it"};
 }
 
 static void report(struct mem *m, struct fault *f, uint32_t sites[2])
@@ -636,8 +638,9 @@ static void report(struct mem *m, struct fault *f, uint32_t sites[2])
 	f->address = MEM_GLOBAL_BASE + m->race * LINE + i;
 	f->bytes = p->bytes ? 1 : GRANULE;
 	byte_text(m, f->address, where, sizeof where);
-	snprintf(f->detail, sizeof f->detail, "race on %s: block (%u, %u, %u) %s, and nothing orders blocks of one launch", where,
-		 f->block[0], f->block[1], f->block[2], clash(s));
+	struct clash words = clash(s);
+	snprintf(f->detail, sizeof f->detail, "block (%u, %u, %u) %s %s%s, and nothing orders blocks of one launch", f->block[0],
+		 f->block[1], f->block[2], words.owner, where, words.others);
 	sites[0] = p->wsite;
 	sites[1] = s & (READ | OWN_READ) ? p->rsite : p->wsite;
 }

@@ -130,8 +130,8 @@ static int race(const struct note *n, unsigned lane, uint32_t byte, int other, e
 		snprintf(who, sizeof who, "warp %d", other);
 	c->other_site = site;
 	return mem_fault(c, FAULT_RACE_SHARED, lane, lane_address(n->l, lane), n->l->size,
-			 "race on shared memory byte 0x%x: %s %s it, warp %u %s it with no barrier between", byte, who,
-			 mem_deed(other_kind), c->warp, mem_deed(n->kind));
+			 "%s %s byte 0x%x, warp %u %s it with no barrier between", who, mem_deed(other_kind), byte, c->warp,
+			 mem_deed(n->kind));
 }
 
 static int not_waited(const struct note *n, unsigned lane, uint32_t g)
@@ -141,8 +141,8 @@ static int not_waited(const struct note *n, unsigned lane, uint32_t g)
 	c->other_site = wide_site(n->b->wsite[g], NO_SITE16);
 	if (!reads(n->kind))
 		return mem_fault(c, FAULT_RACE_SHARED, lane, lane_address(n->l, lane), n->l->size,
-				 "race on shared memory byte 0x%x: warp %u %s it while a cp.async is on its way to it with no "
-				 "wait between", g * GRANULE, c->warp, mem_deed(n->kind));
+				 "warp %u %s byte 0x%x while a cp.async of warp %u is on its way to it, with no wait between",
+				 c->warp, mem_deed(n->kind), g * GRANULE, t >> WARP_AT & 31);
 	return mem_fault(c, FAULT_ASYNC_NOT_WAITED, lane, lane_address(n->l, lane), n->l->size,
 			 "%u-byte read of shared memory at offset %llu, where a cp.async of warp %u may not have arrived: "
 			 "no cp.async.wait before it", n->l->size, (unsigned long long)lane_address(n->l, lane),

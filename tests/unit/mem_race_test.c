@@ -33,7 +33,7 @@ TEST(missing_barrier_after_a_cooperative_load)
 		OK(st(w, S, warp, 128 * warp, 4, ALL));
 	OK(ld(w, S, 2, 256, 4, ALL));
 	FAULTS(ld(w, S, 3, 256 + 64, 4, ALL), RACE_SHARED);
-	SAYS("race on shared memory byte 0x140: warp 2 wrote it, warp 3 read it with no barrier between");
+	SAYS("warp 2 wrote byte 0x140, warp 3 read it with no barrier between");
 	CHECK_EQ(w->c.other_site, 2);
 	leave(w);
 }
@@ -46,7 +46,7 @@ TEST(missing_barrier_before_the_tile_is_overwritten)
 	for (uint32_t warp = 0; warp < 4; warp++)
 		OK(ld(w, S, warp, 0, 4, ALL));
 	FAULTS(st(w, S, 0, 0, 4, ALL), RACE_SHARED);
-	SAYS("read it, warp 0 wrote it");
+	SAYS("read byte 0x0, warp 0 wrote it");
 	CHECK_EQ(w->c.other_site, 1);
 	leave(w);
 }
@@ -91,7 +91,7 @@ TEST(different_bytes_of_a_word_do_not_race)
 		}
 		line_up(addr, 3, 4);
 		FAULTS(load_at(w, 0, &byte, addr, 2, r), RACE_SHARED);
-		SAYS("byte 0x7: warp 1 wrote it");
+		SAYS("warp 1 wrote byte 0x7, warp 0 read it");
 		barrier(w);
 	}
 	leave(w);
@@ -166,7 +166,7 @@ TEST(shared_atomics)
 	for (uint32_t warp = 0; warp < 4; warp++)
 		OK(add_to(w, S, warp, 0, 0, ALL));
 	FAULTS(ld(w, S, 0, 0, 0, 1), RACE_SHARED);
-	SAYS("did an atomic on it");
+	SAYS("did an atomic on byte 0x0, warp 0 read it");
 	barrier(w);
 	line_up(addr, 0, 0);
 	OK(load_at(w, 3, &op, addr, 1, r));
@@ -207,7 +207,7 @@ TEST(a_barrier_of_some_warps_orders_those_only)
 	mem_barrier(w->c.block, 0x3, 0x3);
 	OK(ld(w, S, 1, 0, 4, ALL));
 	FAULTS(ld(w, S, 2, 0, 4, ALL), RACE_SHARED);
-	SAYS("warp 0 wrote it, warp 2 read it");
+	SAYS("warp 0 wrote byte 0x0, warp 2 read it");
 	OK(st(w, S, 2, 128, 4, ALL));
 	mem_barrier(w->c.block, 0x6, 0x6);
 	OK(ld(w, S, 2, 0, 4, ALL));			/* by way of warp 1 */
@@ -241,7 +241,7 @@ TEST(global_scratch_of_one_block)
 			OK(st(w, G, warp, g + 128 * warp, 4, ALL));
 		if (round == 2) {
 			FAULTS(ld(w, G, 3, g + 4, 4, ALL), RACE_GLOBAL);
-			SAYS("race on byte 4 of scratch (4096 bytes): warp 0 wrote it, warp 3 of the same block read it");
+			SAYS("warp 0 wrote byte 4 of scratch (4096 bytes), warp 3 of the same block read it");
 			CHECK_EQ(w->c.other_site, 2);
 		}
 		barrier(w);
@@ -409,12 +409,12 @@ TEST(blocks_that_race_do_so_in_every_order)
 		unsigned offset;
 		const char *says;
 	} cases[] = {
-		{everyone_writes_its_number, 64, "race on byte 64 of y (4096 bytes): block (0, 0, 0) and another block write different values"},
-		{accumulates, 8, "block (0, 0, 0) writes it and another block reads it"},
-		{reads_the_neighbours, 4, "block (0, 0, 0) reads it and another block writes it"},
+		{everyone_writes_its_number, 64, "block (0, 0, 0) and another block write different values to byte 64 of y (4096 bytes), and nothing"},
+		{accumulates, 8, "block (0, 0, 0) writes byte 8 of y (4096 bytes) and another block reads it"},
+		{reads_the_neighbours, 4, "block (0, 0, 0) reads byte 4 of y (4096 bytes) and another block writes it"},
 		{bytes_that_meet, 6, "block (3, 0, 0) and another block write different values"},
-		{mixed, 400, "block (1, 0, 0) does an atomic on it and another block writes it"},
-		{atomics_and_a_reader, 0, "block (0, 0, 0) does an atomic on it and another block reads it"},
+		{mixed, 400, "block (1, 0, 0) does an atomic on byte 400 of y (4096 bytes) and another block writes it"},
+		{atomics_and_a_reader, 0, "block (0, 0, 0) does an atomic on byte 0 of y (4096 bytes) and another block reads it"},
 	};
 	struct mem *m = device();
 	uint64_t g;
