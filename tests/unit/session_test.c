@@ -45,12 +45,13 @@ static int build_guest(const char *source)
 	fclose(f);
 	snprintf(command, sizeof command, "gcc -w -O1 -static -no-pie -isystem %s/include -I. -Itests/unit/guests -o %s/guest %s/guest.c "
 		 "%s/libguest.a", cuda, dir, dir, b);
-	CHECK_EQ(system(command), 0);
+	int status = system(command);
 	snprintf(path, sizeof path, "%s/guest", dir);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	CHECK(fd >= 0);
 	snprintf(command, sizeof command, "rm -r %s", dir);
-	CHECK_EQ(system(command), 0);
+	CHECK_EQ(system(command), 0);		/* before anything can fail the test */
+	CHECK_EQ(status, 0);
+	CHECK(fd >= 0);
 	return fd;
 }
 
