@@ -28,6 +28,9 @@ enum {
 
 /* Blocks started per cycle, all SMs together: 4096 empty blocks add 2.4 us to an empty kernel on an H200. */
 static const double BLOCKS_PER_CYCLE = 0.84;
+/* How much longer a load takes with each doubling of its sectors: a chase by 32 lanes at random takes 1.57 times as long
+ * as one by a single lane. */
+static const double SPREAD = 0.115;
 /* Where nothing tells how loads depend on each other: loads in flight by unrolling, cycles between instructions. */
 static const double LOADS_PER_ROUND = 4, WARP_ALONE_CYCLES = 3;
 /* mma.sync on compute capability 9.0, of what wgmma reaches: 2673 of 4096 flop a cycle measured. */
@@ -98,7 +101,8 @@ static void pipe_bounds(const struct profile *p, const struct counters *c, struc
 
 /* ---- latency ---- */
 
-/* A round of n loads waits for its slowest: the chance that at least one of them goes past L1, and past L2. */
+/* A round of n loads waits for its slowest: the chance that at least one of them goes past L1, and past L2; and a load of
+ * many sectors waits for the slowest of these. */
 static double round_us(const struct profile *p, const struct counters *c, double n)
 {
 	double loads = (double)c->global_load_requests;
@@ -106,9 +110,10 @@ static double round_us(const struct profile *p, const struct counters *c, double
 	double dram = fmin(1, ratio((double)c->dram_load_requests, loads));
 	double any_l2 = 1 - pow(1 - l2, n), any_dram = 1 - pow(1 - dram, n);
 	double l1_us = p->l1_latency_cycles / (p->clock_ghz * 1e3);
+	double slowest = 1 + SPREAD * log2(larger(1, ratio((double)c->global_load_sectors, loads)));
 
-	return (1 - any_l2) * l1_us + (any_l2 - any_dram) * p->l2_latency_ns * 1e-3 +
-	       any_dram * p->dram_latency_ns * 1e-3;
+	return (1 - any_l2) * l1_us + (any_l2 - any_dram) * p->l2_latency_ns * 1e-3 * slowest +
+	       any_dram * p->dram_latency_ns * 1e-3 * slowest;
 }
 
 static void warp_bounds(const struct profile *p, const struct counters *c, double warps, struct bounds *b)
