@@ -87,7 +87,7 @@ $(B)/guest/%.o: %.c
 # References are the same bits on every machine: no contraction, no value-changing optimisation.
 $(B)/reference/%.o: %.c
 	@mkdir -p $(@D) && echo "  CC    $<"
-	$(Q)$(CC) -std=gnu17 -O3 -g -Wall -Wextra -Wshadow -ffp-contract=off -fno-pie -MMD -MP -c -o $@ $<
+	$(Q)$(CC) -std=gnu17 -O3 -g -Wall -Wextra -Wshadow -ffp-contract=off -MMD -MP -c -o $@ $<
 
 $(B)/problems/%/oracle: problems/%/oracle.c reference/oracle_main.c $(B)/libreference.a $(wildcard reference/*.h)
 	@mkdir -p $(@D) && echo "  CC    $<"
