@@ -1,5 +1,5 @@
-// Four rows a warp share every load of x; four 128-bit weight loads a lane are under way at once. x is staged so that
-// lanes, whose codes lie 32 apart, still read neighbouring float4: no bank conflicts. Codes come out two at a time as
+// Four rows a warp share every load of x, and the weights of the next step are under way while those of this one are
+// used: eight 128-bit loads a lane. x is staged so that lanes, whose codes lie 32 apart, still read neighbouring float4: no bank conflicts. Codes come out two at a time as
 // exact halves, and the zero point leaves the sum: s (sum(q x) - z sum(x)).
 #include <cstdint>
 #include <cuda_fp16.h>
@@ -26,45 +26,60 @@ __device__ __forceinline__ float dot(uint32_t word, float4 low, float4 high, flo
 	return fmaf(q.x, low.w, fmaf(q.y, high.w, sum));
 }
 
+struct piece {			// what a lane needs of ROWS rows for one unit
+	uint4 words[ROWS];
+	float scale[ROWS], zero[ROWS];
+};
+
 __global__ void __launch_bounds__(32 * WARPS)
 gemv(const uint4 *__restrict__ Wq, const float *__restrict__ scales, const float *__restrict__ zeros,
      const float4 *__restrict__ x, float *__restrict__ y, int N, int K)
 {
-	__shared__ float4 xs[UNIT / 4][CHUNK / UNIT + 1];	// xs[j][c] = x[32 c + 4 j ...]
-	const int lane = threadIdx.x % 32, row0 = (blockIdx.x * WARPS + threadIdx.x / 32) * ROWS;
+	__shared__ float4 xs[UNIT / 4][CHUNK / UNIT + 1];	// xs[j][c] = x[32 c + 4 j ...] of the chunk
+	const int lane = threadIdx.x % 32, row0 = (blockIdx.x * WARPS + threadIdx.x / 32) * ROWS, units = K / UNIT;
 	float sum[ROWS] = {};
 
-	for (int k0 = 0; k0 < K; k0 += CHUNK) {
-		const int units = min(CHUNK, K - k0) / UNIT;
-		__syncthreads();
-		for (int i = threadIdx.x; i < units * (UNIT / 4); i += 32 * WARPS)
-			xs[i % (UNIT / 4)][i / (UNIT / 4)] = x[k0 / 4 + i];
-		__syncthreads();
-		for (int c = lane; c < units; c += 32) {
-			uint4 words[ROWS];
-			float scale[ROWS], zero[ROWS], qx[ROWS] = {}, sx = 0;
+	auto load = [&](int unit, piece &p) {
 #pragma unroll
-			for (int r = 0; r < ROWS; r++) {	// past the last row: the last row again, never stored
-				const size_t row = min(row0 + r, N - 1);
-				const size_t group = row * (K / GROUP) + (k0 / UNIT + c) / (GROUP / UNIT);
-				words[r] = __ldcs(Wq + row * (K / UNIT) + k0 / UNIT + c);
-				scale[r] = __ldg(scales + group);
-				zero[r] = __ldg(zeros + group);
-			}
-#pragma unroll
-			for (int j = 0; j < 4; j++) {
-				const float4 low = xs[2 * j][c], high = xs[2 * j + 1][c];
-				sx += ((low.x + low.y) + (low.z + low.w)) + ((high.x + high.y) + (high.z + high.w));
-#pragma unroll
-				for (int r = 0; r < ROWS; r++) {
-					const uint32_t four[4] = {words[r].x, words[r].y, words[r].z, words[r].w};
-					qx[r] = dot(four[j], low, high, qx[r]);
-				}
-			}
-#pragma unroll
-			for (int r = 0; r < ROWS; r++)
-				sum[r] = fmaf(scale[r], fmaf(-zero[r], sx, qx[r]), sum[r]);
+		for (int r = 0; r < ROWS; r++) {		// past the last row: the last row again, never stored
+			const size_t row = min(row0 + r, N - 1), group = row * (K / GROUP) + unit / (GROUP / UNIT);
+			p.words[r] = __ldcs(Wq + row * units + unit);
+			p.scale[r] = __ldg(scales + group);
+			p.zero[r] = __ldg(zeros + group);
 		}
+	};
+
+	piece now = {}, next = {};
+	if (lane < units)
+		load(lane, next);
+	for (int first = 0; first < units; first += 32) {
+		if (first % (CHUNK / UNIT) == 0) {
+			const int count = min(CHUNK / UNIT, units - first) * (UNIT / 4);
+			__syncthreads();
+			for (int i = threadIdx.x; i < count; i += 32 * WARPS)
+				xs[i % (UNIT / 4)][i / (UNIT / 4)] = x[first * (UNIT / 4) + i];
+			__syncthreads();
+		}
+		const int unit = first + lane, c = unit % (CHUNK / UNIT);
+		now = next;
+		if (unit + 32 < units)
+			load(unit + 32, next);			// under way while this one is used
+		if (unit >= units)
+			continue;
+		float qx[ROWS] = {}, sx = 0;
+#pragma unroll
+		for (int j = 0; j < 4; j++) {
+			const float4 low = xs[2 * j][c], high = xs[2 * j + 1][c];
+			sx += ((low.x + low.y) + (low.z + low.w)) + ((high.x + high.y) + (high.z + high.w));
+#pragma unroll
+			for (int r = 0; r < ROWS; r++) {
+				const uint32_t four[4] = {now.words[r].x, now.words[r].y, now.words[r].z, now.words[r].w};
+				qx[r] = dot(four[j], low, high, qx[r]);
+			}
+		}
+#pragma unroll
+		for (int r = 0; r < ROWS; r++)
+			sum[r] = fmaf(now.scale[r], fmaf(-now.zero[r], sx, qx[r]), sum[r]);
 	}
 #pragma unroll
 	for (int r = 0; r < ROWS; r++) {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cuda_fp16.h>
 
-constexpr int TILE = 16;
+constexpr int WARPS = 4;
 
 __global__ void dequantize(const uint32_t *Wq, const __half *scales, const __half *zeros, __half *W, int first, int count, int K)
 {
@@ -17,22 +17,29 @@ __global__ void dequantize(const uint32_t *Wq, const __half *scales, const __hal
 		W[8 * i + j] = __float2half(((float)(word >> 4 * j & 15) - z) * s);
 }
 
-__global__ void multiply(const __half *x, const __half *W, float *sums, int M, int count, int K)
+// A warp has one column and up to ROWS rows: lanes along k.
+template <int ROWS>
+__global__ void multiply(const __half2 *x, const __half2 *W, float *sums, int M, int count, int K)
 {
-	__shared__ float xs[TILE][TILE + 1], ws[TILE][TILE + 1];
-	const int tx = threadIdx.x, ty = threadIdx.y, m = blockIdx.y * TILE + ty, n = blockIdx.x * TILE + tx;
-	float sum = 0;
-	for (int k0 = 0; k0 < K; k0 += TILE) {
-		const int row = blockIdx.x * TILE + ty;	// of W, for the load
-		xs[ty][tx] = m < M ? __half2float(x[(size_t)m * K + k0 + tx]) : 0.0f;
-		ws[ty][tx] = row < count ? __half2float(W[(size_t)row * K + k0 + tx]) : 0.0f;
-		__syncthreads();
-		for (int k = 0; k < TILE; k++)
-			sum += xs[ty][k] * ws[tx][k];
-		__syncthreads();
+	const int lane = threadIdx.x % 32, n = blockIdx.x * WARPS + threadIdx.x / 32, m0 = blockIdx.y * ROWS;
+	if (n >= count)
+		return;
+	float sum[ROWS] = {};
+	for (int k = lane; k < K / 2; k += 32) {
+		const float2 w = __half22float2(W[(size_t)n * (K / 2) + k]);
+#pragma unroll
+		for (int r = 0; r < ROWS; r++) {
+			const float2 a = __half22float2(x[(size_t)min(m0 + r, M - 1) * (K / 2) + k]);
+			sum[r] += w.x * a.x + w.y * a.y;
+		}
 	}
-	if (m < M && n < count)
-		sums[(size_t)m * count + n] = sum;
+#pragma unroll
+	for (int r = 0; r < ROWS; r++) {
+		for (int offset = 16; offset; offset /= 2)
+			sum[r] += __shfl_down_sync(0xffffffff, sum[r], offset);
+		if (lane == 0 && m0 + r < M)
+			sums[(size_t)(m0 + r) * count + n] = sum[r];
+	}
 }
 
 __global__ void convert(const float *sums, __half *y, int first, int count, int M, int N)
@@ -50,9 +57,13 @@ extern "C" void solve(const __half *x, const uint32_t *Wq, const __half *scales,
 	float *sums = static_cast<float *>(workspace);
 	for (int first = 0; first < N; first += most) {
 		const int count = N - first < most ? N - first : most;
-		__half *W = reinterpret_cast<__half *>(sums + (size_t)M * count);
+		__half *W = reinterpret_cast<__half *>(sums + (size_t)M * count);	// 4-byte aligned
 		dequantize<<<((size_t)count * (K / 8) + 255) / 256, 256>>>(Wq, scales, zeros, W, first, count, K);
-		multiply<<<dim3((count + TILE - 1) / TILE, (M + TILE - 1) / TILE), dim3(TILE, TILE)>>>(x, W, sums, M, count, K);
+		const dim3 few((count + WARPS - 1) / WARPS, M), many(few.x, (M + 7) / 8);
+		if (M <= 2)
+			multiply<1><<<few, 32 * WARPS>>>((const __half2 *)x, (const __half2 *)W, sums, M, count, K);
+		else
+			multiply<8><<<many, 32 * WARPS>>>((const __half2 *)x, (const __half2 *)W, sums, M, count, K);
 		convert<<<(M * count + 255) / 256, 256>>>(sums, y, first, count, M, N);
 	}
 }
