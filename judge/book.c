@@ -68,7 +68,7 @@ static void add_launches(struct book *b, const struct session_run *r, const stru
 }
 
 /* The weights are the largest input: in these problems the one that is worth reading once. */
-static void add_traffic(struct book *b, const struct testcase *t, const struct session_run *r)
+static void find_weights(struct book *b, const struct testcase *t)
 {
 	const struct problem *p = t->problem;
 	for (unsigned i = 0; i < p->n_arguments; i++)
@@ -76,16 +76,43 @@ static void add_traffic(struct book *b, const struct testcase *t, const struct s
 			b->weight_bytes = t->tensors[i].bytes;
 			snprintf(b->weights, sizeof b->weights, "%s", p->arguments[i].name);
 		}
+}
+
+static const struct argument *argument_named(const struct problem *p, const char *name)
+{
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (!strcmp(p->arguments[i].name, name))
+			return &p->arguments[i];
+	return NULL;
+}
+
+/* Traffic is counted in sectors; what the lanes stored is exact, but not by tensor.  So: all that was stored, less the
+ * outputs, where anything went elsewhere at all. */
+static void add_traffic(struct book *b, const struct testcase *t, const struct session_run *r)
+{
+	const struct problem *p = t->problem;
+	uint64_t elsewhere = 0, weights = 0, repacked = 0, outputs = 0;
+	find_weights(b, t);
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		outputs += p->arguments[i].role == ROLE_OUTPUT ? t->tensors[i].bytes : 0;
 	for (unsigned i = 0; i < r->n_traffic; i++) {
 		const struct mem_traffic *m = &r->traffic[i];
-		bool output = false;
-		for (unsigned k = 0; k < p->n_arguments; k++)
-			output |= p->arguments[k].role == ROLE_OUTPUT && !strcmp(p->arguments[k].name, m->name);
-		if (!output)
-			b->intermediate_bytes += m->store_bytes;
-		if (!strcmp(m->name, b->weights) && b->weight_bytes)
-			b->weight_passes = (double)m->load_bytes / (double)b->weight_bytes;
+		const struct argument *a = argument_named(p, m->name);
+		if (!a || a->role != ROLE_OUTPUT)
+			elsewhere += m->store_bytes;
+		if (!strcmp(m->name, b->weights))
+			weights += m->load_bytes;
+		else if (a && a->role == ROLE_WORKSPACE && !m->store_bytes)
+			repacked += m->load_bytes;
 	}
+	/* weights that prepare() repacked are read from the workspace */
+	if (r->has_prepare && repacked > weights)
+		weights = repacked;
+	if (b->weight_bytes)
+		b->weight_passes = (double)weights / (double)b->weight_bytes;
+	uint64_t stored = b->counters.global_store_bytes;
+	if (elsewhere)
+		b->intermediate_bytes = stored > outputs && stored - outputs < elsewhere ? stored - outputs : elsewhere;
 }
 
 static double share(uint64_t a, uint64_t b)

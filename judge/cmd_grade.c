@@ -99,5 +99,6 @@ int cmd_grade(const struct options *o)
 	struct err e = {0};
 	if (options_want(o, COMMAND_grade, 1, &e) < 0)
 		return complain(&e);
+	jail_sweep();
 	return o->watch ? again_and_again(o, o->arguments[0]) : once(o, o->arguments[0]);
 }

@@ -3,6 +3,7 @@
 
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/compile.h"
+#include "../sandbox/jail.h"
 #include "../sandbox/ptx/profile.h"
 #include "book.h"
 #include "progress.h"
@@ -135,6 +136,7 @@ int cmd_run(const struct options *o)
 			    .compiled = {.guest_fd = -1}};
 	term_of(&p.out, stdout);
 	term_of(&p.err, stderr);
+	jail_sweep();
 	int status = run(&p);
 	session_run_free(&p.run);
 	session_close(p.session);

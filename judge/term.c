@@ -85,8 +85,12 @@ void term_bar(const struct term *t, double share, int width)
 		fputs(t->utf8 ? eighths[steps % 8] : "-", t->file);
 		used++;
 	}
+	if (used == width)
+		return;
+	fprintf(t->file, "%s%s", term_off(t), term_on(t, STYLE_DIM));
 	for (; used < width; used++)
-		term_put(t, STYLE_DIM, "%s", t->utf8 ? "░" : ".");
+		fputs(t->utf8 ? "░" : ".", t->file);
+	fputs(term_off(t), t->file);
 }
 
 /* One character of well-formed UTF-8: its length, and its code point. */

@@ -1,0 +1,298 @@
+/* Reports: what stands in them, what must not, and that JSON is JSON. */
+#include "test.h"
+
+#include "judge/advice.h"
+#include "judge/excerpt.h"
+#include "judge/markdown.h"
+#include "judge/report.h"
+#include "sandbox/base/cleanup.h"
+#include "sandbox/base/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct problem problem = {
+	.id = "demo", .title = "Demo", .score_correct = 60, .score_efficiency = 40, .full_at = 0.8, .tiers = {0, 0.5, 0.8, 0.9},
+	.unit = "fp32", .version = "0123",
+};
+static struct case_spec specs[3] = {{.name = "sample", .visible = true}, {.name = "odd"}, {.name = "big", .timing = true}};
+static const char source[] = "line one\n\ty[n] = 0;\n";
+
+/* A grading made by hand; change what a test is about. */
+static struct grading grading(struct case_report cases[3])
+{
+	memset(cases, 0, 3 * sizeof *cases);
+	for (int i = 0; i < 3; i++) {
+		cases[i].spec = &specs[i];
+		cases[i].verdict = VERDICT_AC;
+		cases[i].error_ratio = 0.25;
+		cases[i].quantization_error = NAN;
+		cases[i].sizes = (struct sizes){1, {{"N", 8}}};
+		cases[i].ran = true;
+		cases[i].book = (struct book){.launches = 1, .time_us = 20, .weights = "W", .weight_bytes = 1000000, .weight_passes = 1,
+					      .sectors_per_request = 4, .store_sectors_per_request = NAN, .load_efficiency = 1,
+					      .limiter = LIMIT_LATENCY, .occupancy = 0.5, .n_kernels = 1};
+		snprintf(cases[i].book.kernels[0].name, sizeof cases[i].book.kernels[0].name, "gemv");
+		memcpy(cases[i].book.kernels[0].grid, (uint32_t[]){500, 1, 1}, 12);
+		cases[i].book.kernels[0].modelled = (struct modelled){.time_us = 20, .limiter = LIMIT_LATENCY, .tail = 1};
+	}
+	cases[2].floor_us = 5;
+	cases[2].efficiency = 0.25;
+	return (struct grading){.problem = &problem, .name = "demo.cu", .source = source, .size = sizeof source - 1, .modelled = true,
+				.device = {.name = "NVIDIA H200", .sms = 132}, .verdict = VERDICT_AC, .compiled = {.ok = true, .guest_fd = -1},
+				.cases = cases, .n_cases = 3, .n_timing = 1, .score = 72.5, .efficiency = 0.25, .time_us = 20,
+				.shown = &cases[2], .seed = "abcd"};
+}
+
+static char *printed(const struct grading *g, bool utf8, bool profile)
+{
+	char *text = NULL;
+	size_t size;
+	struct term t = {.width = 100, .utf8 = utf8};
+	t.file = open_memstream(&text, &size);
+	report_print(g, &t, profile);
+	fclose(t.file);
+	return text;
+}
+
+#define HAS(text, part) CHECK_MSG(strstr(text, part), "no \"%s\" in:\n%s", part, text)
+#define LACKS(text, part) CHECK_MSG(!strstr(text, part), "\"%s\" in:\n%s", part, text)
+
+TEST(accepted)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	CLEANUP_FREE char *text = printed(&g, true, false);
+	HAS(text, "ACCEPTED   score 72.5 of 100   efficiency 25 %");
+	HAS(text, "modelled on NVIDIA H200");
+	HAS(text, "AC   sample                N=8                   ██░░░░░░  0.25");
+	HAS(text, "3 of 3 accepted");
+	HAS(text, "20.0 µs   5.00 µs  ██░░░░░░   25 %   memory latency");
+	HAS(text, "weight passes        1.00  (W, 1.00 MB)");
+	HAS(text, "→ Memory latency shows");
+	HAS(text, "repeat with --seed abcd");
+}
+
+TEST(ascii)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	CLEANUP_FREE char *text = printed(&g, false, true);
+	for (const char *p = text; *p; p++)
+		CHECK_MSG((unsigned char)*p < 0x80, "byte 0x%02x in: %s", (unsigned char)*p, p);
+	HAS(text, "##......  0.25");
+	HAS(text, "20.0 us");
+}
+
+TEST(wrong)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	g.verdict = VERDICT_WA;
+	g.decisive = &cases[0];
+	snprintf(g.why, sizeof g.why, "2 of 8 elements of y are out of bound; the worst is y[5]");
+	cases[0].verdict = VERDICT_WA;
+	cases[0].error_ratio = INFINITY;
+	cases[0].n_wrong = 1;
+	cases[0].worst[0] = (struct wrong_element){"y", {5, NAN, 1.5, 0.25, INFINITY}};
+	cases[2].verdict = VERDICT_NONE;
+	cases[2].error_ratio = NAN;
+	cases[2].ran = false;
+	CLEANUP_FREE char *text = printed(&g, true, false);
+	HAS(text, "WRONG ANSWER  WA");
+	HAS(text, "case sample (N=8): 2 of 8 elements of y are out of bound; the worst is y[5]");
+	HAS(text, "y[5]                            nan              1.5          nan         0.25");
+	HAS(text, "████████  inf");
+	HAS(text, "not timed: only a right answer is");
+	LACKS(text, "score");
+}
+
+TEST(fault)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	g.verdict = VERDICT_IMA;
+	g.decisive = &cases[1];
+	cases[1].verdict = VERDICT_IMA;
+	cases[1].fault = (struct fault){.kind = FAULT_OUT_OF_BOUNDS, .block = {1, 0, 0}, .thread = {33, 0, 0}, .has_thread = 1,
+					.has_address = 1, .line = 2, .address = 0x7f0000001000, .kernel = "fill(float *)", .file = "demo.cu"};
+	CLEANUP_FREE char *text = printed(&g, true, false);
+	HAS(text, "    kernel   fill(float *)\n    block    (1, 0, 0)   thread (33, 0, 0)\n    address  0x7f0000001000\n"
+		  "    at       demo.cu:2\n     2 │     y[n] = 0;\n");
+	HAS(text, "Compare each index with its size");
+}
+
+TEST(no_timing_case)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	g.n_cases = 2;
+	g.n_timing = 0;
+	g.efficiency = g.time_us = NAN;
+	g.shown = &cases[1];
+	CLEANUP_FREE char *text = printed(&g, true, false);
+	HAS(text, "problem demo has no timing case for the emulated device: no efficiency, 60 points at most");
+	LACKS(text, "efficiency nan");
+}
+
+TEST(impossible_time)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	cases[2].impossible = true;
+	cases[2].efficiency = 0;
+	CLEANUP_FREE char *text = printed(&g, true, false);
+	HAS(text, "below the floor: impossible, not rewarded");
+}
+
+/* What a program prints is shown, not obeyed. */
+TEST(printed_escapes)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	cases[0].printed = "\033[2J\a\xff plain \xe4\xb8\xad\n";
+	CLEANUP_FREE char *text = printed(&g, true, false);
+	HAS(text, "case sample printed:\n\\x1b[2J\\x07\\xff plain \xe4\xb8\xad\n");
+	LACKS(text, "\033");
+}
+
+TEST(json)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	struct err e = {0};
+	CLEANUP_BUF struct buf text = {0};
+	g.verdict = VERDICT_WA;
+	g.efficiency = g.time_us = NAN;
+	snprintf(g.why, sizeof g.why, "quotes \" and \x01 and \xff");
+	cases[0].error_ratio = INFINITY;
+	cases[0].n_wrong = 1;
+	cases[0].worst[0] = (struct wrong_element){"y", {5, NAN, -INFINITY, 0.25, INFINITY}};
+	report_json(&g, false, &text);
+	CLEANUP(json_freep) struct json *j = json_parse(buf_str(&text), text.size, "report", &e);
+	CHECK_MSG(j, "%s\n%s", e.text, buf_str(&text));
+	static const char *const members[] = {"problem", "device", "modelled", "verdict", "score", "cases", "kernels", "book", "diagnostics"};
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		CHECK_MSG(json_get(json_root(j), members[i]), "%s", members[i]);
+	const char *s;
+	CHECK_EQ(json_string(j, json_root(j), "text", "", &s, &e), 0);
+	CHECK_STR(s, "quotes \" and \x01 and \xef\xbf\xbd");
+	CHECK(!json_get(json_root(j), "efficiency"));
+	const struct cJSON *all, *first;
+	CHECK_EQ(json_array(j, json_root(j), "cases", "", &all, &e), 0);
+	CHECK_EQ(json_count(all), 3);
+	first = json_first(all);
+	CHECK_EQ(json_string(j, first, "error_ratio", "", &s, &e), 0);
+	CHECK_STR(s, "inf");
+	CHECK(json_value(json_get(json_next(first), "error_ratio")) == 0.25);
+	CHECK(!json_get(json_next(first), "worst"));
+}
+
+static const char *advised(void (*change)(struct case_report *r, struct grading *g))
+{
+	static struct advice a;
+	static char all[ADVICE_LINES * ADVICE_LENGTH + 8];
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	cases[2].book.limiter = LIMIT_DRAM;
+	if (change)
+		change(&cases[2], &g);
+	advice_of(&g, &a);
+	*all = 0;
+	for (unsigned i = 0; i < a.n; i++) {
+		strcat(all, a.lines[i]);
+		strcat(all, "\n");
+	}
+	return all;
+}
+
+static void twice(struct case_report *r, struct grading *g) { (void)g; r->book.weight_passes = 2; }
+static void small_grid(struct case_report *r, struct grading *g) { (void)g; r->book.kernels[0].grid[0] = 4; }
+static void strided(struct case_report *r, struct grading *g) { (void)g; r->book.load_efficiency = 0.125; }
+static void near_floor(struct case_report *r, struct grading *g) { (void)g; r->efficiency = 0.92; }
+static void conflicts(struct case_report *r, struct grading *g)
+{
+	(void)g;
+	r->book.shared_conflicts = 900;
+	r->book.shared_wavefronts = 1000;
+	r->book.kernels[0].modelled.shared_us = 19;
+}
+static void three(struct case_report *r, struct grading *g)
+{
+	(void)g;
+	r->book.launches = 3;
+	r->book.intermediate_bytes = 4000000;
+}
+static void narrow(struct case_report *r, struct grading *g)
+{
+	(void)g;
+	r->book.limiter = LIMIT_LATENCY;
+	r->book.counters = (struct counters){.global_load_requests = 100, .global_load_bytes = 12800, .instructions = 1000};
+}
+
+TEST(advice)
+{
+	CHECK_STR(advised(NULL), "");
+	HAS(advised(twice), "W is loaded 2.00 times over");
+	HAS(advised(small_grid), "4 blocks for 132 multiprocessors");
+	HAS(advised(strided), "Only 12 % of the bytes");
+	HAS(advised(near_floor), "little is left to gain");
+	HAS(advised(conflicts), "Bank conflicts: 900 of 1,000");
+	HAS(advised(three), "3 launches hand 4.00 MB to each other");
+	HAS(advised(narrow), "A lane loads 4.0 bytes at a time");
+}
+
+static char *rendered(const char *markdown, int width)
+{
+	char *text = NULL;
+	size_t size;
+	struct term t = {.width = width, .utf8 = true};
+	t.file = open_memstream(&text, &size);
+	markdown_print(&t, markdown, strlen(markdown));
+	fclose(t.file);
+	return text;
+}
+
+#define RENDERS(markdown, expected)                                        \
+	do {                                                               \
+		CLEANUP_FREE char *text = rendered(markdown, 40);          \
+		CHECK_STR(text, expected);                                 \
+	} while (0)
+
+TEST(markdown)
+{
+	RENDERS("# Title\n\ntext **bold**\nand `code`.\n", "Title\n\ntext bold and code.\n");
+	RENDERS("- one\n- two\n", "• one\n• two\n");
+	RENDERS("$y_n = \\sum_{k=0}^{K-1} w_{n,k} \\cdot x_k$, $x^2$, $a \\le b$\n", "y_n = Σ_(k=0)^(K-1) w_(n,k) · x_k, x^2,\na ≤ b\n");
+	RENDERS("```\na  b\n```\n", "    a  b\n");
+	RENDERS("| a | b |\n|---|---|\n| `x|y` | long |\nafter\n", "  a    b\n  x|y  long\nafter\n");
+	RENDERS("a word that is longer than what the line can hold goes on\n", "a word that is longer than what the line\ncan hold goes on\n");
+	RENDERS("costs $5\n", "costs 5\n");
+}
+
+TEST(columns)
+{
+	CHECK_EQ(term_columns("abc"), 3);
+	CHECK_EQ(term_columns("µ"), 1);
+	CHECK_EQ(term_columns("中文"), 4);
+	CHECK_EQ(term_columns("\033[1mab\033[0m"), 2);
+}
+
+TEST(excerpts)
+{
+	char *text = NULL;
+	size_t size, length;
+	struct term t = {.width = 60, .utf8 = true};
+	static const char lines[] = "a\r\n\tif (x)\xff\x01\nlast";
+	t.file = open_memstream(&text, &size);
+	excerpt_print(&t, lines, sizeof lines - 1, 1, 1);
+	excerpt_print(&t, lines, sizeof lines - 1, 2, 2);
+	excerpt_print(&t, lines, sizeof lines - 1, 3, 5);
+	excerpt_print(&t, lines, sizeof lines - 1, 4, 1);
+	excerpt_print(&t, lines, sizeof lines - 1, 0, 1);
+	fclose(t.file);
+	CHECK_STR(text, "     1 │ a\n       │ ^\n     2 │     if (x)??\n       │     ^\n     3 │ last\n       │     ^\n");
+	free(text);
+	CHECK(!excerpt_line(lines, sizeof lines - 1, 9, &length));
+}
