@@ -4,7 +4,7 @@
 #define T(name) PTX_T_##name
 
 /* Handlers of one operation in all types; NO_FN where there is none. */
-struct family { int f32, f32_ftz, f32_any, f64, f64_any, f16, f16x2, bf16, bf16x2; };
+struct family { int f32, f32_ftz, f32_any, f64, f64_any, f16, f16_any, f16x2, f16x2_any, bf16, bf16x2, bf16_any, bf16x2_any; };
 
 static int arithmetic(struct form *s, const struct family *f, unsigned operands, bool relu)
 {
@@ -37,7 +37,10 @@ static int arithmetic(struct form *s, const struct family *f, unsigned operands,
 		return NO_FN;
 	if (relu)
 		s->imm |= form_flag(s, PTX_MOD_RELU, IMM_RELU);
-	int id = t == T(F16) ? f->f16 : t == T(F16X2) ? f->f16x2 : t == T(BF16) ? f->bf16 : f->bf16x2;
+	bool any = s->imm & (IMM_FTZ | IMM_SAT | IMM_RELU);
+	if (t == T(F16) || t == T(F16X2))
+		return form_same(s, t == T(F16) ? any ? f->f16_any : f->f16 : any ? f->f16x2_any : f->f16x2, t, operands);
+	int id = t == T(BF16) ? any ? f->bf16_any : f->bf16 : any ? f->bf16x2_any : f->bf16x2;
 	return form_same(s, id, t, operands);
 }
 
@@ -50,8 +53,9 @@ static bool is_float(const struct form *s)
 }
 
 #define FAMILY(op) { ALU_##op##_f32, ALU_##op##_ftz_f32, ALU_##op##_f32_any, ALU_##op##_f64, ALU_##op##_f64_any, \
-		     ALU_##op##_f16, ALU_##op##_f16x2, ALU_##op##_bf16, ALU_##op##_bf16x2 }
-#define SINGLES(op) { ALU_##op##_f32, NO_FN, ALU_##op##_f32_any, ALU_##op##_f64, ALU_##op##_f64_any, NO_FN, NO_FN, NO_FN, NO_FN }
+		     ALU_##op##_f16, ALU_##op##_f16_any, ALU_##op##_f16x2, ALU_##op##_f16x2_any, ALU_##op##_bf16, ALU_##op##_bf16x2, NO_FN, NO_FN }
+#define SINGLES(op) { ALU_##op##_f32, NO_FN, ALU_##op##_f32_any, ALU_##op##_f64, ALU_##op##_f64_any, \
+		      NO_FN, NO_FN, NO_FN, NO_FN, NO_FN, NO_FN, NO_FN, NO_FN }
 int choose_add(struct form *s)
 {
 	static const struct family f = FAMILY(add);
@@ -69,7 +73,9 @@ int choose_mul(struct form *s)
 }
 int choose_fma(struct form *s)
 {
-	static const struct family f = FAMILY(fma);
+	static const struct family f = { ALU_fma_f32, ALU_fma_ftz_f32, ALU_fma_f32_any, ALU_fma_f64, ALU_fma_f64_any, ALU_fma_f16,
+					 ALU_fma_f16_any, ALU_fma_f16x2, ALU_fma_f16x2_any, ALU_fma_bf16, ALU_fma_bf16x2,
+					 ALU_fma_bf16_any, ALU_fma_bf16x2_any };
 	return arithmetic(s, &f, 4, true);
 }
 int choose_mad(struct form *s)
@@ -131,15 +137,17 @@ int choose_sfu(struct form *s)
 {
 	static const uint8_t halves[] = { T(F16), T(F16X2), T(BF16), T(BF16X2) };
 	static const int ex2[] = { ALU_ex2_f16, ALU_ex2_f16x2, ALU_ex2_bf16, ALU_ex2_bf16x2 };
+	static const int ex2_ftz[] = { ALU_ex2_f16_any, ALU_ex2_f16x2_any };
 	static const int tanh[] = { ALU_tanh_f16, ALU_tanh_f16x2, ALU_tanh_bf16, ALU_tanh_bf16x2 };
 	if (!has(s, PTX_MOD_APPROX))
 		return NO_FN;
 	int t = form_type(s, 4, halves);
 	if (t >= 0 && (s->in->op == PTX_EX2 || s->in->op == PTX_TANH)) {
 		s->pipe = PIPE_SFU;
-		if (s->in->op == PTX_EX2)
-			s->imm = form_flag(s, PTX_MOD_FTZ, IMM_FTZ);
-		return form_same(s, s->in->op == PTX_EX2 ? ex2[t] : tanh[t], form_t(s, 0), 2);
+		if (s->in->op == PTX_TANH)
+			return form_same(s, tanh[t], form_t(s, 0), 2);
+		s->imm = form_flag(s, PTX_MOD_FTZ, IMM_FTZ);
+		return form_same(s, t < 2 && s->imm ? ex2_ftz[t] : ex2[t], form_t(s, 0), 2);
 	}
 	switch (s->in->op) {
 	case PTX_EX2: return approximate(s, ALU_ex2_approx, 2);
