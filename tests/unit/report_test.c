@@ -268,7 +268,7 @@ TEST(markdown)
 	RENDERS("```\na  b\n```\n", "    a  b\n");
 	RENDERS("| a | b |\n|---|---|\n| `x|y` | long |\nafter\n", "  a    b\n  x|y  long\nafter\n");
 	RENDERS("a word that is longer than what the line can hold goes on\n", "a word that is longer than what the line\ncan hold goes on\n");
-	RENDERS("costs $5\n", "costs 5\n");
+	RENDERS("costs $5\n", "costs $5\n");
 }
 
 TEST(columns)
