@@ -15,7 +15,6 @@
 enum {
 	ALU_CYCLES = 4, WIDE_CYCLES = 8, XU_CYCLES = 18, SPECIAL_CYCLES = 60, SHARED_CYCLES = 29, SHUFFLE_CYCLES = 24,
 	MMA_CYCLES = 33, LOCAL_CYCLES = 32, BARRIER_CYCLES = 20,
-	ISSUE_CYCLES = 4,	/* from one instruction of a warp alone to the next: little code has many independent ones */
 	MOST = UINT16_MAX
 };
 
@@ -31,7 +30,7 @@ struct state {
 	uint16_t round, ready;	/* longest so far of what was used, of what was made */
 	uint16_t floor, start;	/* round and cycle before which nothing starts: of a barrier */
 	uint16_t stored;	/* round of the latest store to global memory */
-	uint32_t issued;	/* since the barrier: instructions that are some in machine code too */
+	uint32_t issue;		/* since the barrier: cycles that instructions hold the scheduler or their pipe */
 };
 
 static uint16_t most(uint16_t a, uint16_t b)
@@ -102,6 +101,32 @@ static uint16_t latency(const struct ptx_insn *in)
 	}
 }
 
+/* Cycles until the warp's next instruction may go to the same pipe: full rate is one, the integer pipe has half. */
+static unsigned issue(const struct ptx_insn *in)
+{
+	switch (in->op) {
+	case PTX_MOV: case PTX_CVTA:
+		return 0;
+	case PTX_MMA: case PTX_WMMA:
+		return 6;
+	case PTX_EX2: case PTX_LG2: case PTX_SIN: case PTX_COS: case PTX_RCP: case PTX_RSQRT: case PTX_TANH: case PTX_DIV:
+	case PTX_REM: case PTX_SQRT:
+		return 8;
+	case PTX_LD: case PTX_ST:
+		return ptx_insn_space(in) == PTX_SPACE_PARAM ? 0 : 2;
+	case PTX_FMA: case PTX_MUL: case PTX_ADD: case PTX_SUB:
+		break;
+	default:
+		return 2;
+	}
+	switch (in->n_types ? in->types[0] : PTX_T_NONE) {
+	case PTX_T_F32: case PTX_T_F16: case PTX_T_F16X2: case PTX_T_BF16: case PTX_T_BF16X2:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
 static bool is_global(const struct ptx_insn *in)
 {
 	enum ptx_space s = ptx_insn_space(in);
@@ -167,9 +192,10 @@ static void set(struct state *s, const struct ptx_operand *o, uint16_t round, ui
 		set_reg(s, o->elems[i].reg, round, ready);
 }
 
+/* Instructions go out in order, one by one; what the chain waits for comes on top. */
 static uint16_t cycles_of(const struct state *s)
 {
-	return most(s->ready, plus(s->start, s->issued * ISSUE_CYCLES));
+	return plus(most(s->ready, s->start), s->issue);
 }
 
 static void step(struct state *s, const struct ptx_insn *in)
@@ -188,11 +214,11 @@ static void step(struct state *s, const struct ptx_insn *in)
 	if (is_barrier(in)) {
 		s->floor = s->round;
 		s->start = plus(cycles_of(s), BARRIER_CYCLES);
-		s->issued = 0;
+		s->issue = 0;
 	}
 	if (in->op == PTX_ST && is_global(in))
 		s->stored = most(s->stored, round);
-	s->issued += in->op != PTX_MOV && in->op != PTX_CVTA && ptx_insn_space(in) != PTX_SPACE_PARAM;
+	s->issue += issue(in);
 	ready = plus(ready, latency(in));
 	s->ready = most(s->ready, ready);
 	if (result)
