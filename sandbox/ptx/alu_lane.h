@@ -134,14 +134,14 @@ INLINE double canon64(double r, double x, double y, double z)
 /* Subnormals to a zero of the same sign. */
 INLINE float flush(float x)
 {
-	uint32_t u = bits_of(x);
-	return f32_of((u & 0x7fffffff) < 0x00800000 ? u & 0x80000000 : u);
+	uint32_t u = bits_of(x), magnitude = (u & 0x7f800000) == 0 ? 0x7fffffff : 0;
+	return f32_of(u & ~magnitude);
 }
-/* The same if limit is 0x00800000, the identity if it is 0. */
+/* The same for all below a limit of 31 bits. */
 INLINE float flush_if(float x, uint32_t limit)
 {
-	uint32_t u = bits_of(x);
-	return f32_of((u & 0x7fffffff) < limit ? u & 0x80000000 : u);
+	uint32_t u = bits_of(x), magnitude = (int32_t)(u & 0x7fffffff) < (int32_t)limit ? 0x7fffffff : 0;
+	return f32_of(u & ~magnitude);
 }
 INLINE uint32_t flush_limit(uint32_t imm) { return imm & IMM_FTZ ? 0x00800000 : 0; }
 

@@ -118,11 +118,11 @@ INLINE uint32_t permute(uint32_t a, uint32_t b, uint32_t sel)
 	return r;
 }
 #ifdef __AVX2__
+/* Where in its 128 bits the bytes of a lane begin. */
+#define PLACE _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c, 0, 0x04040404, 0x08080808, 0x0c0c0c0c)
 INLINE __m256i permute8(__m256i a, __m256i b, __m256i sel)
 {
-	const __m256i base = _mm256_set1_epi64x(0x0404040400000000);
-	const __m256i place = _mm256_add_epi8(base, _mm256_setr_epi32(0, 0, 0x08080808, 0x08080808,
-								       0, 0, 0x08080808, 0x08080808));
+	const __m256i place = PLACE;
 	__m256i x = _mm256_and_si256(sel, _mm256_set1_epi32(0xffff));
 	x = _mm256_and_si256(_mm256_or_si256(x, _mm256_slli_epi32(x, 8)), _mm256_set1_epi32(0x00ff00ff));
 	x = _mm256_and_si256(_mm256_or_si256(x, _mm256_slli_epi32(x, 4)), _mm256_set1_epi32(0x0f0f0f0f));
@@ -146,8 +146,29 @@ HANDLER(prmt_b32)
 	}
 	STORE(u32, v[i]);
 }
+/* The selector in imm, without signs. */
+HANDLER(prmt_imm)
+{
+	u32 *d = ROW(u32, in->d);
+	const u32 *a = ROW(u32, in->a), *b = ROW(u32, in->b);
+	const uint32_t sel = in->imm;
+	const uint32_t x = (sel & 7) | (sel & 0x70) << 4 | (sel & 0x700) << 8 | (sel & 0x7000) << 12;
+	const __m256i at = _mm256_or_si256(_mm256_set1_epi32((int32_t)(x & 0x03030303)), PLACE);
+	const __m256i from_a = _mm256_or_si256(at, _mm256_set1_epi32((int32_t)((x & 0x04040404) << 5)));
+	const __m256i from_b = _mm256_xor_si256(from_a, _mm256_set1_epi8((char)0x80));
+	uint32_t room[32] __attribute__((aligned(64)));
+	u32 *out = mask == ~0u ? d : room;
+	for (int i = 0; i < 32; i += 8) {
+		__m256i p = _mm256_shuffle_epi8(_mm256_load_si256((const __m256i *)(a + i)), from_a);
+		__m256i q = _mm256_shuffle_epi8(_mm256_load_si256((const __m256i *)(b + i)), from_b);
+		_mm256_store_si256((__m256i *)(out + i), _mm256_or_si256(p, q));
+	}
+	if (mask != ~0u)
+		EACH d[i] = mask & lane_bit[i] ? room[i] : d[i];
+}
 #else
 LANES32(prmt_b32, permute(a[i], b[i], c[i]))
+LANES32(prmt_imm, permute(a[i], b[i], imm))
 #endif
 
 /* The other modes are tables by the two low bits of c. */

@@ -291,8 +291,8 @@ LANES32(cvt_e5m2x2_f16x2, e5m2_of_f32(half_to_f32(a[i] >> 16)) << 8 | e5m2_of_f3
 /* The fields of e4m3 sit in an f16 one place lower: subnormals are numbers of eighths of the least normal. */
 INLINE uint32_t f16_of_e4m3(uint32_t b)
 {
-	uint32_t m = b & 0x7f, normal = (m << 7) + (8 << 10), sub = half_of_f32((float)S(m) * 0x1p-9f);
-	uint32_t r = m < 8 ? sub : normal;
+	uint32_t m = b & 0x7f, normal = (m << 7) + (8 << 10), sub = (bits_of((float)S(m) * 0x1p-9f) - (112u << 23)) >> 13;
+	uint32_t r = S(m) < 8 ? m == 0 ? 0 : sub : normal;
 	return m == 0x7f ? 0x7fff : r | (b & 0x80) << 8;
 }
 INLINE uint32_t f16_of_e5m2(uint32_t b) { return (b & 0x7f) > 0x7c ? 0x7fff : b << 8; }

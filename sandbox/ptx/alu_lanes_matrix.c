@@ -139,7 +139,7 @@ static void widen(u32 *out, unsigned stride, const unsigned char *row, enum matr
 INLINE uint32_t f16_of_byte(uint32_t b, bool e4m3)
 {
 	uint32_t m = b & 0x7f, sign = (b & 0x80) << 8;
-	uint32_t sub = half_of_f32((float)(int32_t)m * 0x1p-9f);
+	uint32_t sub = m == 0 ? 0 : (bits_of((float)(int32_t)m * 0x1p-9f) - (112u << 23)) >> 13;
 	if (e4m3)
 		return m == 0x7f ? 0x7fff : sign | (m < 8 ? sub : (m << 7) + (8 << 10));
 	return m > 0x7c ? 0x7fff : b << 8;

@@ -268,6 +268,11 @@ int choose_prmt(struct form *s)
 			s->imm = i << IMM_BYTE_SHIFT;
 			return form_is(s, ALU_prmt_mode, "rrrr");
 		}
+	const struct ptx_operand *sel = s->in->n_ops == 4 ? &s->in->ops[3] : NULL;
+	if (sel && sel->kind == PTX_O_INT && !(sel->imm & 0x8888)) {
+		s->imm = sel->imm & 0x7777;
+		return form_is(s, ALU_prmt_imm, "rrrr");
+	}
 	return form_is(s, ALU_prmt_b32, "rrrr");
 }
 

@@ -339,6 +339,31 @@ TEST(bit_fields)
 	check("clz.b32", "rr", ref_clz, 40);
 }
 
+TEST(prmt_by_a_constant)
+{
+	struct err e;
+	for (unsigned isa = 0; isa < 3; isa++) {
+		if (!choose_isa(isa))
+			continue;
+		for (unsigned round = 0; round < 60; round++) {
+			struct arena *a = arena_new();
+			unsigned sel = (unsigned)draw() & (round % 4 ? 0x7777 : 0xffff);
+			struct run *r = run_new(a, arena_printf(a, "%s prmt.b32 %%r1, %%r2, %%r3, %u;", declarations, sel), &e);
+			CHECK_MSG(r, "%s", e.text);
+			uint32_t *d = run_row(r, "%r1"), *x = run_row(r, "%r2"), *y = run_row(r, "%r3"), mask = U(draw());
+			for (int l = 0; l < 32; l++)
+				d[l] = 7, x[l] = U(draw()), y[l] = U(draw());
+			run_exec(r, mask);
+			for (int l = 0; l < 32; l++)
+				CHECK_EQ(d[l], mask >> l & 1 ? ref_prmt(x[l], y[l], sel) : 7);
+			run_exec(r, ~0u);
+			for (int l = 0; l < 32; l++)
+				CHECK_EQ(d[l], ref_prmt(x[l], y[l], sel));
+			arena_free(a);
+		}
+	}
+}
+
 /* bfi has four sources: by hand. */
 TEST(bit_field_insert)
 {
