@@ -7,7 +7,8 @@
 
 extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *status);
 
-enum { RECURSION_STACK = 1 << 20, RECURSION_LOCAL = 16 << 10, MAX_LOCAL = 512 << 10, DEFAULT_MAX_THREADS = 1024 };
+enum { RECURSION_STACK = 1 << 20, RECURSION_LOCAL = 16 << 10, MAX_LOCAL = 512 << 10, DEFAULT_MAX_THREADS = 1024,
+       MAX_DEPTH = 2000 };
 
 /* ---- names ---- */
 
@@ -56,6 +57,8 @@ struct walk {
 	uint8_t *state;			/* 0 not met, 1 on the way, 2 done */
 	uint64_t *stack, *local;	/* bytes below and with each function */
 	bool recursive;
+	uint32_t depth;
+	bool too_deep;
 	struct emu_kernel *k;
 	struct arena *arena;
 };
@@ -75,20 +78,21 @@ static void visit_callee(struct walk *w, uint32_t index, uint64_t *stack, uint64
 		w->recursive = true;
 		return;
 	}
-	if (w->state[index] == 0)
+	if (w->state[index] == 0 && w->depth < MAX_DEPTH)
 		visit(w, index);
+	w->too_deep |= w->state[index] == 0;
 	if (w->stack[index] > *stack)
 		*stack = w->stack[index];
 	if (w->local[index] > *local)
 		*local = w->local[index];
 }
 
-/* Depth first; the depth is that of the call graph, which the parser's limits on text bound. */
 static void visit(struct walk *w, uint32_t index)
 {
 	const struct lowered *f = w->p->funcs[index];
 	uint64_t stack = 0, local = 0;
 	w->state[index] = 1;
+	w->depth++;
 	w->k->reach[w->k->n_reach++] = index;
 	w->k->communicates |= f->communicates;
 	w->k->fences |= f->fences;
@@ -99,6 +103,7 @@ static void visit(struct walk *w, uint32_t index)
 		if (addressed(w->p, i))
 			visit_callee(w, i, &stack, &local);
 	w->state[index] = 2;
+	w->depth--;
 	w->stack[index] = stack + f->frame_bytes;
 	w->local[index] = local + ((f->local_bytes + 15u) & ~15u) + (f->has_alloca ? ALLOCA_ROOM : 0);
 }
@@ -116,6 +121,8 @@ static int find_reach(struct emu_kernel *k, struct arena *a, struct err *e)
 	uint64_t stack = w.stack[k->entry->index] + (w.recursive ? RECURSION_STACK : 0);
 	uint64_t local = w.local[k->entry->index] + (w.recursive ? RECURSION_LOCAL : 0);
 	arena_free(scratch);
+	if (w.too_deep)
+		return err_input(e, "%s calls functions more than %d deep", k->info.pretty, MAX_DEPTH);
 	if (local > MAX_LOCAL)
 		return err_input(e, "%s needs %llu bytes of local memory a thread; the device has %u", k->info.pretty, (unsigned long long)local,
 				 (unsigned)MAX_LOCAL);

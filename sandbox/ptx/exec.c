@@ -58,9 +58,13 @@ static bool others_ready(const struct exec *x)
 static enum outcome give_way(struct exec *x)
 {
 	x->warp->effort = 0;
+	if (x->launch->lowest_fault < x->block->linear) {
+		x->block->abandoned = true;
+		return FAULT;
+	}
 	if (x->block->executed > x->launch->budget) {
-		exec_fault(x, FAULT_BUDGET, x->split->mask, "a block executed more than %llu warp-instructions",
-			   (unsigned long long)x->launch->budget);
+		exec_fault(x, FAULT_BUDGET, x->split->mask, "still running after %llu warp-instructions",
+			   (unsigned long long)x->block->executed);
 		return FAULT;
 	}
 	if (!others_ready(x))

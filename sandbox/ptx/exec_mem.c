@@ -44,6 +44,15 @@ static const uint64_t *addresses(const unsigned char *regs, uint32_t row, unsign
 	return out;
 }
 
+/* The same for an instruction that may write the row before it has read all of it. */
+static const uint64_t *addresses_apart(const unsigned char *regs, const struct access *a, const uint32_t *d, uint64_t *out)
+{
+	const uint64_t *addr = addresses(regs, a->address, a->address_bits, a->offset, out);
+	if (addr != out && a->address == d[0])
+		addr = memcpy(out, addr, 32 * sizeof *out);
+	return addr;
+}
+
 static inline struct mem_site *site_of(const struct exec *x, const struct access *a)
 {
 	return &x->worker->sites[a->op.site];
@@ -53,7 +62,7 @@ int exec_load(struct exec *x, const struct insn *in, uint32_t mask)
 {
 	const struct access *a = in->detail;
 	uint64_t made[32] __attribute__((aligned(64)));
-	const uint64_t *addr = addresses(x->regs, a->address, a->address_bits, a->offset, made);
+	const uint64_t *addr = addresses_apart(x->regs, a, a->rows, made);
 	void *rows[8];
 	for (unsigned i = 0; i < a->n_rows; i++)
 		rows[i] = a->rows[i] == NO_ROW ? NULL : x->regs + a->rows[i];
@@ -75,7 +84,7 @@ int exec_atomic(struct exec *x, const struct insn *in, uint32_t mask)
 {
 	const struct access *a = in->detail;
 	uint64_t made[32] __attribute__((aligned(64)));
-	const uint64_t *addr = addresses(x->regs, a->address, a->address_bits, a->offset, made);
+	const uint64_t *addr = addresses_apart(x->regs, a, a->rows_d, made);
 	void *d[8];
 	const void *b[8], *c[8];
 	bool returns = false;

@@ -10,6 +10,7 @@
  */
 #include "emu_int.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,22 +93,27 @@ struct outcome {			/* of one block */
 	struct trace trace;
 	struct buf text;
 	uint64_t executed;
-	struct fault fault;
+	struct fault *fault;		/* or NULL */
 };
+
+/* A block costs the budget more than its instructions: a grid of millions that do nothing ends too. */
+enum { BLOCK_COST = 500 };
+
+/* Waves of blocks that take turns are longer than what is resident, as there the next block starts when one ends. */
+enum { SLICED_WAVES = 8 };
 
 struct wave {
 	struct emu *emu;
 	struct launch *launch;
 	uint64_t first, end;
 	struct outcome *outcomes;	/* end - first */
-	_Atomic uint64_t next;
+	_Atomic uint64_t next, spent;
 };
 
 static void note_fault(struct launch *l, uint64_t block)
 {
 	uint64_t lowest = l->lowest_fault;
-	while (block < lowest && !__atomic_compare_exchange_n((uint64_t *)&l->lowest_fault, &lowest, block, false, __ATOMIC_SEQ_CST,
-							      __ATOMIC_SEQ_CST))
+	while (block < lowest && !atomic_compare_exchange_weak(&l->lowest_fault, &lowest, block))
 		;
 }
 
@@ -116,11 +122,15 @@ static void finish_block(struct wave *v, struct block *b, enum ran r)
 	struct outcome *o = &v->outcomes[b->linear - v->first];
 	o->text = b->text;
 	b->text = (struct buf){0};
-	o->executed = b->executed;
+	o->executed = b->executed + BLOCK_COST;
 	if (r == RAN_FAULT && !b->abandoned) {
-		o->fault = b->ctx.fault;
+		o->fault = need(1, sizeof *o->fault);
+		*o->fault = b->ctx.fault;
 		note_fault(v->launch, b->linear);
 	}
+	/* The budget ends at one of the blocks that have begun: find_fault says which. */
+	if (atomic_fetch_add(&v->spent, o->executed) + o->executed > v->launch->budget)
+		v->next = v->end;
 	block_end(b);
 }
 
@@ -174,6 +184,7 @@ struct turns {
 	struct wave *wave;
 	struct block **resident, **spare;
 	uint32_t n_resident, n_spare, room;
+	uint64_t spent;
 };
 
 static struct block *take_block(struct turns *t, struct worker *w)
@@ -188,10 +199,31 @@ static struct block *take_block(struct turns *t, struct worker *w)
 	return block_new();
 }
 
+/* Blocks wait for each other, and the budget is spent: the one that waits now is named. */
+static enum ran spend(struct turns *t, struct block *b, enum ran r, uint64_t n)
+{
+	t->spent += n;
+	if (r != RAN_YIELDED || t->spent <= t->wave->launch->budget)
+		return r;
+	const struct warp *w = NULL;
+	for (uint32_t i = 0; i < b->n_warps && !w; i++)
+		if (b->warps[i].live)
+			w = &b->warps[i];
+	memset(&b->ctx.fault, 0, sizeof b->ctx.fault);
+	b->ctx.fault.kind = FAULT_BUDGET;
+	snprintf(b->ctx.fault.detail, sizeof b->ctx.fault.detail, "still running, with other blocks, after %llu warp-instructions",
+		 (unsigned long long)t->spent);
+	exec_fault_thread(b, w, w->splits[0].mask);
+	exec_fault_place(b, w->splits[0].pc);
+	return RAN_FAULT;
+}
+
 /* True: the block is still there. */
 static bool take_turn(struct turns *t, struct block *b)
 {
+	uint64_t before = b->executed;
 	enum ran r = block_run(b);
+	r = spend(t, b, r, b->executed - before);
 	if (r == RAN_YIELDED)
 		return true;
 	finish_block(t->wave, b, r);
@@ -249,8 +281,8 @@ static void over_budget(struct wave *v, uint64_t block, struct fault *f)
 	f->block[1] = (uint32_t)(block / l->grid[0] % l->grid[1]);
 	f->block[2] = (uint32_t)(block / l->grid[0] / l->grid[1]);
 	memcpy(f->kernel, info.pretty, sizeof f->kernel);
-	snprintf(f->detail, sizeof f->detail, "the launch executed more than %llu warp-instructions",
-		 (unsigned long long)v->emu->options.budget);
+	snprintf(f->detail, sizeof f->detail, "the launch takes more than %llu warp-instructions (a block counts for %d more)",
+		 (unsigned long long)v->emu->options.budget, BLOCK_COST);
 }
 
 /* The first block, in order, that has a fault or with which the budget is spent. */
@@ -259,8 +291,8 @@ static bool find_fault(struct wave *v, struct fault *f)
 	uint64_t left = v->launch->budget;
 	for (uint64_t i = v->first; i < v->end; i++) {
 		struct outcome *o = &v->outcomes[i - v->first];
-		if (o->fault.kind) {
-			*f = o->fault;
+		if (o->fault) {
+			*f = *o->fault;
 			v->end = i + 1;
 			return true;
 		}
@@ -307,6 +339,7 @@ static void free_outcomes(struct wave *v, uint64_t n)
 	for (uint64_t i = 0; i < n; i++) {
 		free(v->outcomes[i].trace.entries);
 		buf_free(&v->outcomes[i].text);
+		free(v->outcomes[i].fault);
 	}
 	free(v->outcomes);
 }
@@ -319,7 +352,7 @@ void sched_run(struct emu *g, struct launch *l, uint32_t resident, struct totals
 	for (unsigned i = 0; i < used; i++)
 		clear_worker(&g->workers[i], l);
 	for (uint64_t at = 0; at < l->n_blocks && !failed;) {
-		uint64_t n = l->sliced || l->n_blocks - at < resident ? l->n_blocks - at : resident;
+		uint64_t most = l->sliced ? (uint64_t)resident * SLICED_WAVES : resident, n = l->n_blocks - at < most ? l->n_blocks - at : most;
 		struct wave v = {.emu = g, .launch = l, .first = at, .end = at + n, .outcomes = need(n, sizeof *v.outcomes)};
 		if (l->sliced)
 			run_turns(&v, resident < n ? resident : (uint32_t)n);
