@@ -1,8 +1,8 @@
-/* The L1 caches of the SMs, and the L2 cache: sectored, set-associative, LRU, write-back, write-allocate without a fetch (a written sector is whole:
- * L2 keeps byte masks).  What misses is DRAM traffic, in sectors of 32 bytes.
+/* The L1 caches of the SMs, and the L2 cache.
  *
- * A way is one word, line << 8 | dirty sectors << 4 | valid sectors, and a set is kept in the order of use, so that a
- * look-up touches two cache lines of the host.
+ * L2 is sectored, set-associative, LRU, write-back, write-allocate without a fetch (a written sector is whole: L2 keeps
+ * byte masks).  What misses is DRAM traffic, in sectors of 32 bytes.  A way is one word, line << 8 | dirty sectors << 4 |
+ * valid sectors, and a set is kept in the order of use, so that a look-up touches two cache lines of the host.
  */
 #include "model.h"
 

@@ -76,7 +76,7 @@ TEST(waiting_for_all_copies_is_a_round)
 TEST(chains_are_longer_than_the_same_work_side_by_side)
 {
 	of("fma.rn.f32 %f1, %f1, %f2, %f2; fma.rn.f32 %f1, %f1, %f2, %f2; fma.rn.f32 %f1, %f1, %f2, %f2; ret;");
-	unsigned chain = paces[0].cycles;
+	int chain = paces[0].cycles;
 	of("fma.rn.f32 %f1, %f1, %f2, %f2; fma.rn.f32 %f3, %f3, %f2, %f2; fma.rn.f32 %f4, %f4, %f2, %f2; ret;");
 	CHECK(chain >= paces[0].cycles + 8);
 }
