@@ -19,7 +19,8 @@ struct work {				/* one grading, while it goes on */
 	struct grading *g;
 	struct testcase *cases;
 	struct oracle_pool *oracles;
-	struct runner runner;
+	struct runner runners[GRADE_LANES];
+	unsigned n_runners;
 	struct buf prelude;
 	pthread_t compiler;
 	int compile_rc;
@@ -109,14 +110,14 @@ static int finish_compiler(struct work *w, struct err *e)
 
 /* ---- running ---- */
 
-static int run_one(struct work *w, unsigned i, struct err *e)
+static int run_one(struct work *w, struct runner *runner, unsigned i, struct err *e)
 {
 	struct case_report *r = &w->g->cases[i];
 	const struct answer *a;
 	double bytes, flops;
 	if (oracle_pool_get(w->oracles, i, &a, e) < 0)
 		return -1;
-	if (runner_case(&w->runner, &w->cases[i], a, r, e) < 0)
+	if (runner_case(runner, &w->cases[i], a, r, e) < 0)
 		return err_wrap(e, "case \"%s\"", r->spec->name);
 	r->quantization_error = a->quantization_error;
 	oracle_pool_release(w->oracles, i);
@@ -159,16 +160,95 @@ static void end_stage(struct work *w, unsigned from, unsigned n)
 	progress_result(w->o->progress, "%u of %u accepted", right, n);
 }
 
+/* Cases from..end of one stage, claimed one by one by the lanes. */
+struct stage {
+	struct work *w;
+	pthread_mutex_t lock;
+	unsigned next, end;
+	bool failed;
+	unsigned failed_at;		/* the first case that could not be run */
+	struct err err;
+};
+
+struct lane {
+	struct stage *stage;
+	struct runner *runner;
+	pthread_t thread;
+};
+
+static bool ends_run(enum verdict v)
+{
+	return v == VERDICT_TLE || v == VERDICT_DL || v == VERDICT_SE;
+}
+
+/* The case is done: whatever would come after one that ends the run is not begun. */
+static void case_done(struct stage *s, unsigned i, int rc, const struct err *e)
+{
+	pthread_mutex_lock(&s->lock);
+	if (rc < 0 && (!s->failed || i < s->failed_at)) {
+		s->failed = true;
+		s->failed_at = i;
+		s->err = *e;
+	}
+	if ((rc < 0 || ends_run(s->w->g->cases[i].verdict)) && s->end > i + 1)
+		s->end = i + 1;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void *run_lane(void *arg)
+{
+	struct lane *l = arg;
+	struct stage *s = l->stage;
+	for (;;) {
+		struct err e = {0};
+		pthread_mutex_lock(&s->lock);
+		unsigned i = s->next < s->end ? s->next++ : s->end;
+		bool none = i == s->end;
+		pthread_mutex_unlock(&s->lock);
+		if (none)
+			return NULL;
+		progress_step(s->w->o->progress, s->w->g->cases[i].spec->name);
+		case_done(s, i, run_one(s->w, l->runner, i, &e), &e);
+	}
+}
+
+static void run_lanes(struct stage *s, unsigned n)
+{
+	struct lane lanes[GRADE_LANES];
+	unsigned started = 0;
+	for (unsigned i = 0; i < n; i++)
+		lanes[i] = (struct lane){.stage = s, .runner = &s->w->runners[i]};
+	for (unsigned i = 1; i < n; i++, started++)
+		if (pthread_create(&lanes[i].thread, NULL, run_lane, &lanes[i]) != 0)
+			break;
+	run_lane(&lanes[0]);
+	for (unsigned i = 1; i <= started; i++)
+		pthread_join(lanes[i].thread, NULL);
+}
+
+/* As if never begun. */
+static void forget(struct work *w, unsigned i)
+{
+	struct case_report *r = &w->g->cases[i];
+	*r = (struct case_report){.spec = r->spec, .sizes = r->sizes, .verdict = VERDICT_NONE, .error_ratio = NAN,
+				  .quantization_error = NAN};
+}
+
 static int run_stage(struct work *w, unsigned from, unsigned n, bool *go_on, struct err *e)
 {
+	struct stage s = {.w = w, .lock = PTHREAD_MUTEX_INITIALIZER, .next = from, .end = from + n};
 	progress_stage(w->o->progress, stage_of(&w->g->cases[from]), n);
-	for (unsigned i = from; i < from + n && *go_on; i++) {
-		struct case_report *r = &w->g->cases[i];
-		progress_step(w->o->progress, r->spec->name);
-		if (run_one(w, i, e) < 0)
+	run_lanes(&s, w->g->cases[from].spec->timing ? 1 : w->n_runners);
+	for (unsigned i = from; i < from + n; i++) {
+		if (*go_on && s.failed && i == s.failed_at) {
+			*e = s.err;
 			return -1;
-		decide(w->g, r);
-		*go_on = r->verdict != VERDICT_TLE && r->verdict != VERDICT_DL && r->verdict != VERDICT_SE;
+		}
+		if (*go_on)
+			decide(w->g, &w->g->cases[i]);
+		else
+			forget(w, i);
+		*go_on &= !ends_run(w->g->cases[i].verdict);
 	}
 	end_stage(w, from, n);
 	return 0;
@@ -191,7 +271,10 @@ static int run_cases(struct work *w, struct err *e)
 /* A refused image says which instruction of which line: that the emulated device lacks it is not the program's fault. */
 static int load_image(struct work *w, struct err *e)
 {
-	if (runner_load(&w->runner, e) == 0)
+	unsigned i = 0;
+	while (i < w->n_runners && runner_load(&w->runners[i], e) == 0)
+		i++;
+	if (i == w->n_runners)
 		return 0;
 	if (e->kind != ERR_INPUT)
 		return -1;
@@ -217,7 +300,9 @@ static int run_all(struct work *w, struct err *e)
 	w->oracles = oracle_pool_start(o->problem, w->cases, w->g->n_cases, o->threads ? o->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
 				       o->unsandboxed);
 	struct err session_err = {0};
-	int opened = runner_open(&w->runner, &session_err);
+	int opened = 0;
+	for (unsigned i = 0; i < w->n_runners && opened == 0; i++)
+		opened = runner_open(&w->runners[i], &session_err);
 	if (finish_compiler(w, e) < 0)
 		return -1;
 	if (w->g->verdict == VERDICT_CE) {
@@ -283,10 +368,13 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 	g->verdict = VERDICT_AC;
 	g->samples_only = o->samples_only;
 	snprintf(g->seed, sizeof g->seed, "%s", o->secret.hex);
-	struct work w = {.o = o, .g = g, .runner = {.options = o, .grading = g}};
+	struct work w = {.o = o, .g = g, .n_runners = o->threads == 1 ? 1 : GRADE_LANES};
+	for (unsigned i = 0; i < w.n_runners; i++)
+		w.runners[i] = (struct runner){.options = o, .grading = g, .arena = g->lanes[i] = arena_new()};
 	int rc = profile_load(o->profile, &g->device, e) < 0 ? -1 : run_all(&w, e);
 	oracle_pool_stop(w.oracles);
-	runner_close(&w.runner);
+	for (unsigned i = 0; i < w.n_runners; i++)
+		runner_close(&w.runners[i]);
 	compiled_close(&g->compiled);
 	buf_free(&w.prelude);
 	if (rc < 0) {
@@ -300,6 +388,8 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 
 void grading_free(struct grading *g)
 {
+	for (unsigned i = 0; i < GRADE_LANES; i++)
+		arena_free(g->lanes[i]);
 	arena_free(g->arena);
 	memset(g, 0, sizeof *g);
 }

@@ -1,10 +1,14 @@
 /* Grading one submission: compile, samples, hidden cases, timing cases, score.
  *
- * Theory of operation.  Three things start at once: nvcc (in its jail, on a thread), the device process, and the oracles
- * of all cases (a pool of threads, one jailed process a case).  Then the cases run one after the other in the device
- * process, each with a fresh guest: samples, hidden cases, and, only if all were right, the timing cases, which are
- * checked like any other.  The first case that is not accepted gives the verdict.  A case whose program would not end
- * (TLE, DL) stops the run, as the next would be no better; after any other the rest still run, for the table.
+ * Theory of operation.  Three things start at once: nvcc (in its jail, on a thread), the device processes, and the
+ * oracles of all cases (a pool of threads, one jailed process a case).  Then the cases run, each with a fresh guest:
+ * samples, hidden cases, and, only if all were right, the timing cases, which are checked like any other.  Samples and
+ * hidden cases go to two device processes at once, since starting a guest is mostly waiting; a case's result does not
+ * depend on its neighbours.  Timing cases have the machine to themselves.
+ *
+ * The first case, in order, that is not accepted gives the verdict.  A case whose program would not end (TLE, DL) stops
+ * the run, as the next would be no better: those after it count as not run, whether they were or not.  After any other
+ * the rest still run, for the table.
  *
  * A device process that dies is started again and the case repeated, once; if it dies again the program is at fault.
  */
@@ -58,8 +62,10 @@ struct case_report {
 	bool impossible;
 };
 
+enum { GRADE_LANES = 2 };
+
 struct grading {
-	struct arena *arena;
+	struct arena *arena, *lanes[GRADE_LANES];	/* lanes: memory of each device process's reports */
 	const struct problem *problem;
 	const char *name, *source;
 	size_t size;

@@ -41,7 +41,7 @@ int runner_load(struct runner *r, struct err *e)
 	r->n_kernels = c->n_kernels < MAX_KERNELS ? (unsigned)c->n_kernels : MAX_KERNELS;
 	if (session_load(r->session, c, e) < 0)
 		return -1;
-	r->kernels = arena_new_array(r->grading->arena, struct device_kernel, r->n_kernels + 1);
+	r->kernels = arena_new_array(r->arena, struct device_kernel, r->n_kernels + 1);
 	for (unsigned i = 0; i < r->n_kernels; i++)
 		if (session_kernel(r->session, i, &r->kernels[i], e) < 0)
 			return -1;
@@ -236,7 +236,7 @@ static void keep_printed(struct run_case *c)
 	buf_add(&text, buf_str(&r->guest.out), r->guest.out.size);
 	buf_add(&text, buf_str(&r->guest.err), r->guest.err.size);
 	if (text.size)
-		c->out->printed = arena_strdup(c->runner->grading->arena, buf_str(&text));
+		c->out->printed = arena_strdup(c->runner->arena, buf_str(&text));
 }
 
 static int judge_run(struct run_case *c, struct err *e)
@@ -269,7 +269,7 @@ static void keep_lines(struct run_case *c)
 {
 	if (!c->run.n_lines || !c->runner->options->profile_lines)
 		return;
-	c->out->lines = arena_dup(c->runner->grading->arena, c->run.lines, c->run.n_lines * sizeof *c->run.lines);
+	c->out->lines = arena_dup(c->runner->arena, c->run.lines, c->run.n_lines * sizeof *c->run.lines);
 	c->out->n_lines = c->run.n_lines;
 }
 

@@ -7,9 +7,10 @@
 
 struct runner {
 	const struct grade_options *options;
-	struct grading *grading;
+	struct grading *grading;	/* other runners share it: what is written goes to the case's report */
+	struct arena *arena;		/* of this runner alone; lives as long as the grading */
 	struct session *session;	/* NULL: to be opened */
-	struct device_kernel *kernels;	/* of the loaded image, in the grading's arena */
+	struct device_kernel *kernels;	/* of the loaded image */
 	unsigned n_kernels;
 	unsigned deaths;		/* of device processes, in a row */
 };
