@@ -471,8 +471,6 @@ unsigned mem_traffic(struct mem *m, struct mem_traffic *out, unsigned max)
 	unsigned n = 0;
 	for (size_t i = 0; i < m->n_allocs; i++) {
 		const struct mem_alloc *a = m->allocs[i];
-		if (!a->live || !a->name[0])
-			continue;
 		unsigned k = 0;
 		while (k < n && strcmp(out[k].name, a->name))
 			k++;

@@ -70,8 +70,8 @@ void mem_mark_unwritten(struct mem *m, uint64_t addr, uint64_t size);
  * "4 bytes past the end of y (1028 bytes)". */
 void mem_describe(struct mem *m, uint64_t addr, uint32_t bytes, char *text, size_t size);
 uint64_t mem_used(const struct mem *m);
-/* Sum over live allocations named name of bytes loaded / stored by kernels since mem_traffic_reset (for the book:
- * weight passes, intermediate bytes).  Counted per lane-request sectors x 32 at warp level, before caches. */
+/* Sum over allocations named name, those released since too ("": all that have none), of bytes loaded / stored by
+ * kernels since mem_traffic_reset (for the book: weight passes, intermediate bytes).  Counted per lane-request sectors x 32 at warp level, before caches. */
 struct mem_traffic { char name[32]; uint64_t size, load_bytes, store_bytes; };
 unsigned mem_traffic(struct mem *m, struct mem_traffic *out, unsigned max);
 void mem_traffic_reset(struct mem *m);

@@ -616,7 +616,10 @@ TEST(traffic_by_name)
 	OK(st(w, G, 0, b, 4, ALL));
 	OK(add_to(w, G, 0, b, 4, 1));
 	mem_block_reset(w->c.block);
-	CHECK_EQ(mem_traffic(w->m, t, 4), 2);
+	CHECK_EQ(mem_release(w->m, b), 0);	/* scratch that is freed was traffic all the same */
+	CHECK_EQ(mem_traffic(w->m, t, 4), 3);
+	CHECK_STR(t[2].name, "");
+	CHECK_EQ(t[2].size, 64);
 	CHECK_STR(t[0].name, "W");
 	CHECK_EQ(t[0].size, 4096);
 	CHECK_EQ(t[0].load_bytes, 36 * 32);
