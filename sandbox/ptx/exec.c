@@ -54,7 +54,7 @@ static bool others_ready(const struct exec *x)
 	return false;
 }
 
-/* The share is used up: to the other splits of the warp if there are any, else to other warps. */
+/* The share is used up.  Other warps come first, since all splits of this one may wait for them; then its other splits. */
 static enum outcome give_way(struct exec *x)
 {
 	x->warp->effort = 0;
@@ -67,10 +67,9 @@ static enum outcome give_way(struct exec *x)
 			   (unsigned long long)x->block->executed);
 		return FAULT;
 	}
-	if (!others_ready(x))
-		return YIELD;
-	x->split->turn++;
-	return SWITCH;
+	if (others_ready(x))
+		x->split->turn++;
+	return YIELD;
 }
 
 static enum outcome diverge(struct exec *x, uint32_t taken, uint32_t target)
