@@ -60,7 +60,7 @@ enum alu_simd { SIMD_ADD, SIMD_SUB, SIMD_AVRG, SIMD_ABSDIFF, SIMD_MIN, SIMD_MAX,
 enum {
 	SIMD_A_SIGNED = 1 << 4, SIMD_B_SIGNED = 1 << 5, SIMD_D_SIGNED = 1 << 6, SIMD_SAT = 1 << 7,
 	SIMD_ACCUMULATE = 1 << 8,	/* .add: d = c + the sum of the lanes */
-	SIMD_THEN_MIN = 2 << 8,		/* scalar forms: what is done with c */
+	SIMD_THEN_MIN = 2 << 8,		/* scalar forms with a signed d: what is done with c */
 	SIMD_THEN_MAX = 3 << 8,
 	SIMD_SECOND = 3 << 8,
 	SIMD_WRAP = 1 << 10,		/* vshl, vshr */

@@ -101,9 +101,8 @@ INLINE uint32_t scalar(uint32_t a, uint32_t b, uint32_t c, uint32_t imm)
 	uint32_t v = imm & SIMD_SAT ? clamp32(r, d_signed) : (uint32_t)r;
 	switch (imm & SIMD_SECOND) {
 	case SIMD_ACCUMULATE: return v + c;
-	/* hardware takes c for signed */
-	case SIMD_THEN_MIN: return whole(v, d_signed) < whole(c, true) ? v : c;
-	case SIMD_THEN_MAX: return whole(v, d_signed) > whole(c, true) ? v : c;
+	case SIMD_THEN_MIN: return (int32_t)v < (int32_t)c ? v : c;
+	case SIMD_THEN_MAX: return (int32_t)v > (int32_t)c ? v : c;
 	default: return v;
 	}
 }

@@ -398,6 +398,10 @@ int choose_video(struct form *s)
 	if (lanes == 1) {
 		uint32_t then = add ? SIMD_ACCUMULATE : has(s, PTX_MOD_MIN) ? SIMD_THEN_MIN : has(s, PTX_MOD_MAX) ? SIMD_THEN_MAX : 0;
 		s->imm |= then;
+		if ((then == SIMD_THEN_MIN || then == SIMD_THEN_MAX) && !d) {
+			s->why = "hardware takes the minimum and maximum of u32 for something else";
+			return NO_FN;
+		}
 		return form_is(s, ALU_simd1, then ? "rrrr" : "rrr");
 	}
 	if (op == SIMD_ABSDIFF && lanes == 4 && !a && !b && !(s->imm & SIMD_SAT))
