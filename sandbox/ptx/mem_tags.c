@@ -159,7 +159,7 @@ static int never_written(const struct note *n, unsigned lane, uint32_t byte)
 	if (missing < n->l->size)
 		snprintf(part, sizeof part, "of which byte %u", byte);
 	return mem_fault(n->c, FAULT_UNINITIALISED_SHARED, lane, at, n->l->size,
-			 "%u-byte %s at offset %llu of shared memory, %s was never written", n->l->size,
+			 "%u-byte %s at offset %llu of shared memory, %s was never written; if another thread stores it, a barrier is missing in between", n->l->size,
 			 n->kind == ACCESS_ATOMIC ? "atomic" : "read", (unsigned long long)at, part);
 }
 

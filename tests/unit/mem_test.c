@@ -398,7 +398,7 @@ TEST(reads_of_what_was_never_written)
 	OK(store_at(w, 0, &half, addr, 1, r));
 	OK(load_at(w, 0, &half, addr, 1, r));
 	FAULTS(ld(w, S, 0, 16, 4, 1), UNINITIALISED_SHARED);
-	SAYS("4-byte read at offset 16 of shared memory, of which byte 18 was never written");
+	SAYS("4-byte read at offset 16 of shared memory, of which byte 18 was never written; if another thread stores it, a barrier is missing in between");
 	OK(store_at(w, 0, &half, addr, 2, r));
 	OK(ld(w, S, 0, 16, 4, 1));
 	mem_block_reset(w->c.block);
