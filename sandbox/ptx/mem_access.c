@@ -114,14 +114,16 @@ static enum ptx_space space_of(uint64_t addr, uint64_t *base)
 					      : PTX_SPACE_GLOBAL;
 }
 
-enum ptx_space mem_window(const uint64_t *addr, uint32_t mask, uint32_t *in, uint64_t *base)
+enum ptx_space mem_window(const uint64_t *addr, uint32_t mask, uint32_t *in, uint64_t *at)
 {
-	enum ptx_space space = space_of(addr[first_lane(mask)], base);
-	uint64_t other;
+	uint64_t base, other;
+	enum ptx_space space = space_of(addr[first_lane(mask)], &base);
 	*in = 0;
 	for (uint32_t rest = mask; rest; rest &= rest - 1)
 		if (space_of(addr[first_lane(rest)], &other) == space)
 			*in |= rest & -rest;
+	for (unsigned i = 0; i < LANES; i++)
+		at[i] = addr[i] - base;
 	return space;
 }
 
@@ -353,10 +355,8 @@ static int load_mixed(struct mem_ctx *c, const struct mem_op *op, struct mem_sit
 	struct mem_op part = *op;
 	while (mask) {
 		uint32_t in;
-		uint64_t base, at[LANES];
-		part.space = (uint8_t)mem_window(addr, mask, &in, &base);
-		for (unsigned i = 0; i < LANES; i++)
-			at[i] = addr[i] - base;
+		uint64_t at[LANES];
+		part.space = (uint8_t)mem_window(addr, mask, &in, at);
 		if (mem_load(c, &part, site, at, in, rows) < 0)
 			return -1;
 		mask &= ~in;
@@ -459,10 +459,8 @@ static int store_mixed(struct mem_ctx *c, const struct mem_op *op, struct mem_si
 	struct mem_op part = *op;
 	while (mask) {
 		uint32_t in;
-		uint64_t base, at[LANES];
-		part.space = (uint8_t)mem_window(addr, mask, &in, &base);
-		for (unsigned i = 0; i < LANES; i++)
-			at[i] = addr[i] - base;
+		uint64_t at[LANES];
+		part.space = (uint8_t)mem_window(addr, mask, &in, at);
 		if (mem_store(c, &part, site, at, in, rows) < 0)
 			return -1;
 		mask &= ~in;

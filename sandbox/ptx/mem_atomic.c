@@ -289,13 +289,11 @@ int mem_atomic(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site
 	while (mask) {		/* once, but for generic addresses in several spaces */
 		struct lanes l;
 		uint32_t in = mask;
-		uint64_t base = 0, at[LANES];
+		uint64_t at[LANES];
 		enum ptx_space space = op->space;
 		if (space == PTX_SPACE_GENERIC)
-			space = mem_window(addr, mask, &in, &base);
-		for (unsigned i = 0; i < LANES; i++)
-			at[i] = addr[i] - base;
-		mem_lanes(&l, at, in, (uint32_t)op->bytes * op->n);
+			space = mem_window(addr, mask, &in, at);
+		mem_lanes(&l, space == op->space ? addr : at, in, (uint32_t)op->bytes * op->n);
 		if (space == PTX_SPACE_LOCAL)
 			return mem_fault(c, FAULT_WRONG_SPACE, first_lane(in), addr[first_lane(in)], l.size,
 					 "%u-byte atomic on local memory: only global and shared memory have atomics", l.size);

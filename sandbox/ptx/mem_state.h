@@ -171,8 +171,9 @@ MEM_INLINE uint64_t lane_address(const struct lanes *l, unsigned lane)
 enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_VOLATILE_READ, ACCESS_VOLATILE_WRITE, ACCESS_MATRIX };
 
 void mem_lanes(struct lanes *l, const uint64_t *addr, uint32_t mask, uint32_t size);
-/* Generic addresses: the window of the first lane, and the lanes that are in it; *base is to be taken off theirs. */
-enum ptx_space mem_window(const uint64_t *addr, uint32_t mask, uint32_t *inside, uint64_t *base);
+/* Generic addresses: the window of the first lane, the lanes that are in it, and the addresses relative to it (of those
+ * lanes; of others they mean nothing). */
+enum ptx_space mem_window(const uint64_t *addr, uint32_t mask, uint32_t *inside, uint64_t *at);
 
 /* Bounds and alignment.  0, or -1 with the fault.  Global: *shadow gets the lanes that are not in read-only memory. */
 int mem_check_global(struct mem_ctx *c, const struct lanes *l, uint32_t site, bool write, uint32_t *shadow);
