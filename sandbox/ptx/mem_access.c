@@ -329,7 +329,7 @@ static int load_local(struct mem_ctx *c, const struct mem_op *op, struct mem_sit
 	if (mem_check_local(c, l, false) < 0)
 		return -1;
 	place_local(c, l, &placed);
-	mem_move_in(&placed, c->block->local, op, rows);
+	mem_move_in(&placed, (uintptr_t)c->block->local, op, rows);
 	mem_count_local(c, site, l, false);
 	return 0;
 }
@@ -342,7 +342,7 @@ static int store_local(struct mem_ctx *c, const struct mem_op *op, struct mem_si
 		return -1;
 	note_local_use(c->block, c->warp, l);
 	place_local(c, l, &placed);
-	mem_move_out(&placed, c->block->local, op, rows);
+	mem_move_out(&placed, (uintptr_t)c->block->local, op, rows);
 	mem_count_local(c, site, l, true);
 	return 0;
 }
@@ -375,7 +375,7 @@ MEM_INLINE int load_global(struct mem_ctx *c, const struct mem_op *op, struct me
 		if (mem_lines_access(c, l, shadow, op->site, k, NULL) < 0)
 			return -1;
 	}
-	mem_move_in(l, c->mem->base - MEM_GLOBAL_BASE, op, rows);
+	mem_move_in(l, mem_origin(c->mem), op, rows);
 	mem_count_global(c, site, l, op->site, ACCESS_READ, op->flags);
 	return 0;
 }
@@ -391,7 +391,7 @@ static int load_shared(struct mem_ctx *c, const struct mem_op *op, struct mem_si
 		if (mem_tags_access(c, l, op->site, k, NULL) < 0)
 			return -1;
 	}
-	mem_move_in(l, b->shared, op, rows);
+	mem_move_in(l, (uintptr_t)b->shared, op, rows);
 	mem_count_shared(c, site, l, op->site, ACCESS_READ);
 	return 0;
 }
@@ -403,7 +403,7 @@ static int load_constant(struct mem_ctx *c, const struct mem_op *op, struct mem_
 	uint32_t shadow;
 	if (check_global(c, l, op->site, false, &shadow) < 0)
 		return -1;
-	mem_move_in(l, c->mem->base - MEM_GLOBAL_BASE, op, rows);
+	mem_move_in(l, mem_origin(c->mem), op, rows);
 	site->requests++;
 	return 0;
 }
@@ -485,7 +485,7 @@ static int store_global(struct mem_ctx *c, const struct mem_op *op, struct mem_s
 		if (mem_lines_access(c, l, shadow, op->site, store_kind(op), &s) < 0)
 			return -1;
 	}
-	mem_move_out(l, c->mem->base - MEM_GLOBAL_BASE, op, rows);
+	mem_move_out(l, mem_origin(c->mem), op, rows);
 	mem_count_global(c, site, l, op->site, ACCESS_WRITE, op->flags);
 	return 0;
 }
@@ -501,7 +501,7 @@ static int store_shared(struct mem_ctx *c, const struct mem_op *op, struct mem_s
 		if (mem_tags_access(c, l, op->site, store_kind(op), &s) < 0)
 			return -1;
 	}
-	mem_move_out(l, b->shared, op, rows);
+	mem_move_out(l, (uintptr_t)b->shared, op, rows);
 	mem_count_shared(c, site, l, op->site, ACCESS_WRITE);
 	return 0;
 }

@@ -214,11 +214,11 @@ static void pair(unsigned char *p, const struct mem_op *op, unsigned lane, void 
 }
 
 /* Sums of 32-bit integers of which nobody wants the old value. */
-static void add_words(const struct lanes *l, unsigned char *memory, const uint32_t *b, bool own)
+static void add_words(const struct lanes *l, uintptr_t memory, const uint32_t *b, bool own)
 {
 	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
 		unsigned lane = first_lane(rest);
-		uint32_t *p = (uint32_t *)(memory + lane_address(l, lane));
+		uint32_t *p = (uint32_t *)mem_from(memory, lane_address(l, lane));
 		if (own)
 			*p += b[lane];
 		else
@@ -226,7 +226,7 @@ static void add_words(const struct lanes *l, unsigned char *memory, const uint32
 	}
 }
 
-static void every_lane(const struct lanes *l, unsigned char *memory, const struct mem_op *op, bool shared, void *const *d,
+static void every_lane(const struct lanes *l, uintptr_t memory, const struct mem_op *op, bool shared, void *const *d,
 		       const void *const *b, const void *const *c)
 {
 	struct rmw r = {op->atom, op->type, !shared, shared};
@@ -237,7 +237,7 @@ static void every_lane(const struct lanes *l, unsigned char *memory, const struc
 	}
 	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
 		unsigned lane = first_lane(rest);
-		unsigned char *p = memory + lane_address(l, lane);
+		unsigned char *p = mem_from(memory, lane_address(l, lane));
 		if (op->type == PTX_T_B128) {
 			pair(p, op, lane, d, b, c);
 			continue;
@@ -266,7 +266,7 @@ static int in_global(struct mem_ctx *c, const struct mem_op *op, struct mem_site
 		return -1;
 	if (shadow && c->mem->checks && mem_lines_access(c, l, shadow, op->site, kind_of(op, d), NULL) < 0)
 		return -1;
-	every_lane(l, c->mem->base - MEM_GLOBAL_BASE, op, false, d, b, c_rows);
+	every_lane(l, mem_origin(c->mem), op, false, d, b, c_rows);
 	mem_count_global(c, site, l, op->site, ACCESS_ATOMIC, op->flags);
 	return 0;
 }
@@ -278,7 +278,7 @@ static int in_shared(struct mem_ctx *c, const struct mem_op *op, struct mem_site
 		return -1;
 	if (c->block->wtag && mem_tags_access(c, l, op->site, kind_of(op, d), NULL) < 0)
 		return -1;
-	every_lane(l, c->block->shared, op, true, d, b, c_rows);
+	every_lane(l, (uintptr_t)c->block->shared, op, true, d, b, c_rows);
 	mem_count_shared(c, site, l, op->site, ACCESS_ATOMIC);
 	return 0;
 }

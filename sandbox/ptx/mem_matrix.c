@@ -65,7 +65,7 @@ int mem_matrix_store(struct mem_ctx *c, struct mem_site *site, const uint64_t *a
 	struct stored s = {&op, (const void *const[]){data[0], data[1], data[2], data[3]}};
 	if (b->wtag && mem_tags_access(c, &l, index, ACCESS_WRITE, &s) < 0)
 		return -1;
-	mem_move_out(&l, b->shared, &op, s.rows);
+	mem_move_out(&l, (uintptr_t)b->shared, &op, s.rows);
 	mem_count_shared(c, site, &l, index, ACCESS_WRITE);
 	return 0;
 }

@@ -57,7 +57,7 @@ MEM_INLINE uint64_t fetch(const unsigned char *p, unsigned bytes)
 /* ---- loads ---- */
 
 /* Element `e` of every lane of mask; bytes is a constant where this is expanded. */
-MEM_INLINE void load_element(const struct lanes *l, const unsigned char *memory, const struct mem_op *op, unsigned e,
+MEM_INLINE void load_element(const struct lanes *l, uintptr_t memory, const struct mem_op *op, unsigned e,
 			     unsigned bytes, void *row)
 {
 	bool wide = op->wide >> e & 1;
@@ -65,13 +65,13 @@ MEM_INLINE void load_element(const struct lanes *l, const unsigned char *memory,
 	uint64_t *r64 = row;
 	if (bytes >= 4 && !wide) {
 		EACH_LANE(i, l->mask)
-			memcpy(&r32[i], memory + lane_address(l, i) + e * bytes, 4);
+			memcpy(&r32[i], mem_from(memory, lane_address(l, i)) + e * bytes, 4);
 	} else if (bytes == 8) {
 		EACH_LANE(i, l->mask)
-			memcpy(&r64[i], memory + lane_address(l, i) + e * bytes, 8);
+			memcpy(&r64[i], mem_from(memory, lane_address(l, i)) + e * bytes, 8);
 	} else {
 		EACH_LANE(i, l->mask) {
-			uint64_t v = extend(op, e, fetch(memory + lane_address(l, i) + e * bytes, bytes));
+			uint64_t v = extend(op, e, fetch(mem_from(memory, lane_address(l, i)) + e * bytes, bytes));
 			if (wide)
 				r64[i] = v;
 			else
@@ -80,15 +80,15 @@ MEM_INLINE void load_element(const struct lanes *l, const unsigned char *memory,
 	}
 }
 
-static void load_wide_element(const struct lanes *l, const unsigned char *memory, unsigned e, uint64_t *row)
+static void load_wide_element(const struct lanes *l, uintptr_t memory, unsigned e, uint64_t *row)
 {
 	EACH_LANE(i, l->mask) {
-		memcpy(&row[i], memory + lane_address(l, i) + e * 16, 8);
-		memcpy(&row[LANES + i], memory + lane_address(l, i) + e * 16 + 8, 8);
+		memcpy(&row[i], mem_from(memory, lane_address(l, i)) + e * 16, 8);
+		memcpy(&row[LANES + i], mem_from(memory, lane_address(l, i)) + e * 16 + 8, 8);
 	}
 }
 
-static void load_lanes(const struct lanes *l, const unsigned char *memory, const struct mem_op *op, void *const *rows)
+static void load_lanes(const struct lanes *l, uintptr_t memory, const struct mem_op *op, void *const *rows)
 {
 	for (unsigned e = 0; e < op->n; e++) {
 		if (!rows[e])
@@ -113,9 +113,9 @@ static void load_lanes(const struct lanes *l, const unsigned char *memory, const
 }
 
 /* All lanes, one 32-bit element each, anywhere: the usual gather. */
-MEM_INLINE void load_words(const struct lanes *l, const unsigned char *memory, uint32_t *row)
+MEM_INLINE void load_words(const struct lanes *l, uintptr_t memory, uint32_t *row)
 {
-	const unsigned char *p = memory + l->base;
+	const unsigned char *p = mem_from(memory, l->base);
 	if (l->strided)
 #pragma GCC unroll 4
 		for (unsigned i = 0; i < LANES; i++, p += l->stride)
@@ -123,7 +123,7 @@ MEM_INLINE void load_words(const struct lanes *l, const unsigned char *memory, u
 	else
 #pragma GCC unroll 4
 		for (unsigned i = 0; i < LANES; i++)
-			memcpy(&row[i], memory + l->addr[i], 4);
+			memcpy(&row[i], mem_from(memory, l->addr[i]), 4);
 }
 
 /* n times 32 bytes, without a call. */
@@ -202,14 +202,14 @@ MEM_INLINE void load_v4_strided(const unsigned char *p, uint64_t s, void *const 
 		transpose4(*(const quad *)p, *(const quad *)(p + s), *(const quad *)(p + 2 * s), *(const quad *)(p + 3 * s), r, i);
 }
 
-MEM_INLINE void load_v4(const unsigned char *memory, const uint64_t *addr, void *const *rows)
+MEM_INLINE void load_v4(uintptr_t memory, const uint64_t *addr, void *const *rows)
 {
 	uint32_t *r[4];
 	for (unsigned e = 0; e < 4; e++)
 		r[e] = rows[e] ? rows[e] : (void *)sink;
 	for (unsigned i = 0; i < LANES; i += 4)
-		transpose4(*(const quad *)(memory + addr[i]), *(const quad *)(memory + addr[i + 1]),
-			   *(const quad *)(memory + addr[i + 2]), *(const quad *)(memory + addr[i + 3]), r, i);
+		transpose4(*(const quad *)mem_from(memory, addr[i]), *(const quad *)mem_from(memory, addr[i + 1]),
+			   *(const quad *)mem_from(memory, addr[i + 2]), *(const quad *)mem_from(memory, addr[i + 3]), r, i);
 }
 
 MEM_INLINE void load_v2(const unsigned char *p, void *const *rows)
@@ -287,15 +287,15 @@ MEM_FAST bool mem_move_run(const unsigned char *p, uint64_t stride, const struct
 	return true;
 }
 
-MEM_FAST void mem_move_in(const struct lanes *l, const unsigned char *memory, const struct mem_op *op, void *const *rows)
+MEM_FAST void mem_move_in(const struct lanes *l, uintptr_t memory, const struct mem_op *op, void *const *rows)
 {
 	bool all = l->mask == ALL_LANES;
 	if (l->strided && !l->stride)
-		load_uniform(memory + l->base, op, l->mask, rows);
-	else if (all && l->strided && l->stride == l->size && load_contiguous(memory + l->base, op, rows))
+		load_uniform(mem_from(memory, l->base), op, l->mask, rows);
+	else if (all && l->strided && l->stride == l->size && load_contiguous(mem_from(memory, l->base), op, rows))
 		return;
 	else if (all && op->n == 4 && op->bytes == 4 && !op->wide && l->strided)
-		load_v4_strided(memory + l->base, l->stride, rows);
+		load_v4_strided(mem_from(memory, l->base), l->stride, rows);
 	else if (all && op->n == 4 && op->bytes == 4 && !op->wide)
 		load_v4(memory, l->addr, rows);
 	else if (all && op->n == 1 && op->bytes == 4 && !op->wide && rows[0])
@@ -307,16 +307,16 @@ MEM_FAST void mem_move_in(const struct lanes *l, const unsigned char *memory, co
 /* ---- stores ---- */
 
 /* Element e of every lane of mask to `to`, `step` bytes a lane; bytes is a constant where this is expanded. */
-MEM_INLINE void store_element(const struct lanes *l, unsigned char *memory, const struct mem_op *op, unsigned e,
+MEM_INLINE void store_element(const struct lanes *l, uintptr_t memory, const struct mem_op *op, unsigned e,
 			      unsigned bytes, const void *row)
 {
 	const unsigned char *r = row;
 	unsigned width = op->wide >> e & 1 || bytes == 8 ? 8 : 4;
 	EACH_LANE(i, l->mask)
-		memcpy(memory + lane_address(l, i) + e * bytes, r + i * width, bytes);
+		memcpy(mem_from(memory, lane_address(l, i)) + e * bytes, r + i * width, bytes);
 }
 
-static void store_lanes(const struct lanes *l, unsigned char *memory, const struct mem_op *op, const void *const *rows)
+static void store_lanes(const struct lanes *l, uintptr_t memory, const struct mem_op *op, const void *const *rows)
 {
 	for (unsigned e = 0; e < op->n; e++) {
 		const uint64_t *wide = rows[e];
@@ -335,8 +335,8 @@ static void store_lanes(const struct lanes *l, unsigned char *memory, const stru
 			break;
 		default:
 			EACH_LANE(i, l->mask) {
-				memcpy(memory + lane_address(l, i) + e * 16, &wide[i], 8);
-				memcpy(memory + lane_address(l, i) + e * 16 + 8, &wide[LANES + i], 8);
+				memcpy(mem_from(memory, lane_address(l, i)) + e * 16, &wide[i], 8);
+				memcpy(mem_from(memory, lane_address(l, i)) + e * 16 + 8, &wide[LANES + i], 8);
 			}
 		}
 	}
@@ -377,10 +377,10 @@ MEM_INLINE bool store_contiguous(unsigned char *p, const struct mem_op *op, cons
 	return true;
 }
 
-MEM_FAST void mem_move_out(const struct lanes *l, unsigned char *memory, const struct mem_op *op, const void *const *rows)
+MEM_FAST void mem_move_out(const struct lanes *l, uintptr_t memory, const struct mem_op *op, const void *const *rows)
 {
 	bool contiguous = l->strided && l->mask == ALL_LANES && l->stride == l->size;
-	if (!contiguous || !store_contiguous(memory + l->base, op, rows))
+	if (!contiguous || !store_contiguous(mem_from(memory, l->base), op, rows))
 		store_lanes(l, memory, op, rows);
 }
 
@@ -393,5 +393,5 @@ MEM_FAST void mem_gather(const struct mem_op *op, uint32_t mask, const void *con
 	l.stride = size;
 	l.mask = mask;
 	if (mask != ALL_LANES || !store_contiguous(out, op, rows))
-		store_lanes(&l, out, op, rows);
+		store_lanes(&l, (uintptr_t)out, op, rows);
 }

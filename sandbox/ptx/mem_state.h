@@ -71,6 +71,17 @@ MEM_INLINE unsigned char *mem_at(const struct mem *m, uint64_t addr)
 	return m->base + (addr - MEM_GLOBAL_BASE);
 }
 
+/* Host address of device address 0 of a space, as a number: for global memory no object is there, so it is no pointer. */
+MEM_INLINE uintptr_t mem_origin(const struct mem *m)
+{
+	return (uintptr_t)m->base - MEM_GLOBAL_BASE;
+}
+
+MEM_INLINE unsigned char *mem_from(uintptr_t origin, uint64_t addr)
+{
+	return (unsigned char *)(origin + addr);
+}
+
 /* Allocation that holds addr, live or not, or NULL; call with the lock held or no launch running. */
 struct mem_alloc *mem_find(const struct mem *m, uint64_t addr);
 
@@ -194,11 +205,11 @@ bool mem_overlap(const struct lanes *l);
 
 /* ---- moving ---- */
 
-/* memory: host address of device address 0 of the space.  bytes, n, wide, type as in struct mem_op. */
-void mem_move_in(const struct lanes *l, const unsigned char *memory, const struct mem_op *op, void *const *rows);
+/* memory: the space's origin, see mem_origin.  bytes, n, wide, type as in struct mem_op. */
+void mem_move_in(const struct lanes *l, uintptr_t memory, const struct mem_op *op, void *const *rows);
 /* A load of all lanes at p + stride * lane, stride being 0 or the size of a lane.  False: not a shape it knows. */
 bool mem_move_run(const unsigned char *p, uint64_t stride, const struct mem_op *op, void *const *rows);
-void mem_move_out(const struct lanes *l, unsigned char *memory, const struct mem_op *op, const void *const *rows);
+void mem_move_out(const struct lanes *l, uintptr_t memory, const struct mem_op *op, const void *const *rows);
 /* The bytes that the lanes store, op->bytes * op->n apart; inactive lanes' are undefined. */
 void mem_gather(const struct mem_op *op, uint32_t mask, const void *const *rows, unsigned char *out);
 
