@@ -16,11 +16,14 @@ static int element_log2(unsigned total, unsigned n)
 }
 static const char *element_kinds(bool pack, int log2, unsigned total)
 {
-	static const char *const packs[4][3] = { { "h*h", "r*h", "l*h" }, { "", "r*h", "l*h" }, { "", "", "l*r" }, { "", "", "" } };
-	static const char *const unpacks[4][3] = { { "*hh", "*hr", "*hl" }, { "", "*hr", "*hl" }, { "", "", "*rl" }, { "", "", "" } };
+	/* [pack][log2 of an element - 3][16, 32, 64 bits] */
+	static const char *const kinds[2][4][3] = {
+		{ { "*hh", "*hr", "*hl" }, { "", "*hr", "*hl" }, { "", "", "*rl" }, { "", "", "" } },
+		{ { "h*h", "r*h", "l*h" }, { "", "r*h", "l*h" }, { "", "", "l*r" }, { "", "", "" } },
+	};
 	if (total == 128)
 		return log2 == 6 ? pack ? "q*l" : "*lq" : log2 == 5 ? pack ? "q*r" : "*rq" : pack ? "q*h" : "*hq";
-	return (pack ? packs : unpacks)[log2 - 3][total == 16 ? 0 : total == 32 ? 1 : 2];
+	return kinds[pack][log2 - 3][total == 16 ? 0 : total == 32 ? 1 : 2];
 }
 static int mov_vector(struct form *s, bool pack, unsigned n)
 {
