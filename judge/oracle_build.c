@@ -63,26 +63,12 @@ static int cache_name(const struct problem *p, char *out, size_t size, struct er
 	return 0;
 }
 
-static int make_folders(const char *path)
-{
-	char at[500];
-	snprintf(at, sizeof at, "%s", path);
-	for (char *p = at + 1; *p; p++)
-		if (*p == '/') {
-			*p = 0;
-			if (mkdir(at, 0700) < 0 && errno != EEXIST)
-				return -1;
-			*p = '/';
-		}
-	return mkdir(at, 0700) < 0 && errno != EEXIST ? -1 : 0;
-}
-
 /* Keep a copy; a cache that can't be written is no failure. */
 static void cache_keep(int fd, const char *path)
 {
 	char temporary[600];
 	struct stat st;
-	if (!*paths()->cache || make_folders(paths()->cache) < 0 || fstat(fd, &st) < 0)
+	if (!*paths()->cache || paths_make(paths()->cache) < 0 || fstat(fd, &st) < 0)
 		return;
 	snprintf(temporary, sizeof temporary, "%s.%d", path, (int)getpid());
 	CLEANUP_FD int out = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);

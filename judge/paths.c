@@ -3,12 +3,14 @@
 
 #include "../sandbox/base/err.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct paths found;
@@ -64,6 +66,17 @@ static void find_cache(void)
 		snprintf(found.cache, sizeof found.cache, "%.400s/.cache/judge", home);
 }
 
+static void find_state(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	if (state && *state == '/')
+		snprintf(found.state, sizeof found.state, "%.400s/judge", state);
+	else if (home && *home == '/')
+		snprintf(found.state, sizeof found.state, "%.400s/.local/state/judge", home);
+	else if (getuid() == 0)
+		snprintf(found.state, sizeof found.state, "/var/lib/judge");
+}
+
 static void find(void)
 {
 	ssize_t n = readlink("/proc/self/exe", found.executable, sizeof found.executable - 1);
@@ -78,6 +91,9 @@ static void find(void)
 		char dflt[420];
 		snprintf(dflt, sizeof dflt, "%.400s/build", set);
 		source_tree(set, built ? build : dflt);
+	} else if (there(folder, "../share/judge/problems")) {
+		snprintf(copy, sizeof copy, "%s", folder);	/* installed, be it inside a source tree */
+		installed(dirname(copy));
 	} else if (upwards(folder, "reference/problem.h", home, sizeof home) && there(home, "problems")) {
 		char dflt[420];
 		snprintf(dflt, sizeof dflt, "%s/build", home);
@@ -87,6 +103,7 @@ static void find(void)
 		installed(dirname(copy));
 	}
 	find_cache();
+	find_state();
 }
 
 const struct paths *paths(void)
@@ -94,4 +111,18 @@ const struct paths *paths(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, find);
 	return &found;
+}
+
+int paths_make(const char *folder)
+{
+	char at[500];
+	snprintf(at, sizeof at, "%s", folder);
+	for (char *p = at + 1; *p; p++)
+		if (*p == '/') {
+			*p = 0;
+			if (mkdir(at, 0700) < 0 && errno != EEXIST)
+				return -1;
+			*p = '/';
+		}
+	return mkdir(at, 0700) < 0 && errno != EEXIST ? -1 : 0;
 }

@@ -16,9 +16,13 @@ struct paths {
 	char libreference[460];		/* libreference.a */
 	char libguest[460];
 	char cache[440];		/* of the user: oracles built on demand; not made yet */
+	char state[440];		/* of the user: what was measured of this machine; not made yet; empty: nowhere */
 };
 
 /* Found once; a field whose thing is nowhere is the place where it was looked for. */
 const struct paths *paths(void);
+
+/* Make a folder and those above it, for this user alone; 0 if it is there in the end. */
+int paths_make(const char *folder);
 
 #endif
