@@ -118,7 +118,7 @@ install: all    ## copy to PREFIX (default /usr/local)
 	install -D -m 644 judge/judge.1 $(DESTDIR)$(PREFIX)/share/man/man1/judge.1
 	mkdir -p $(DESTDIR)$(PREFIX)/share/judge/reference
 	cp -r problems $(B)/profiles $(DESTDIR)$(PREFIX)/share/judge/
-	cp -r reference/*.h reference/oracle_main.c $(DESTDIR)$(PREFIX)/share/judge/reference/
+	cp -r reference/*.h reference/oracle_main.c reference/peaks.cu $(DESTDIR)$(PREFIX)/share/judge/reference/
 	for p in $(notdir $(patsubst %/,%,$(dir $(PROBLEMS)))); do \
 		install -D -m 755 $(B)/problems/$$p/oracle $(DESTDIR)$(PREFIX)/lib/judge/problems/$$p/oracle; done
 
