@@ -31,7 +31,7 @@ BENCH = $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*_bench.c
 PROBLEMS = $(patsubst problems/%/oracle.c,$(B)/problems/%/oracle,$(wildcard problems/*/oracle.c))
 PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/ptx/profiles/*.json))
 
-.PHONY: all demo test unit bench clean install setup help
+.PHONY: all demo test unit bench bundle clean install setup help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -71,6 +71,8 @@ $(B)/libguest.a $(B)/libreference.a:
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D) && echo "  CC    $<"
 	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+
+$(B)/obj/sandbox/device/%.o: CFLAGS += -isystem $(CUDA)/include
 
 define ISA_RULE
 $(B)/obj/%.$(1).o: %.c
@@ -121,6 +123,15 @@ install: all    ## copy to PREFIX (default /usr/local)
 	cp -r reference/*.h reference/oracle_main.c reference/peaks.cu $(DESTDIR)$(PREFIX)/share/judge/reference/
 	for p in $(notdir $(patsubst %/,%,$(dir $(PROBLEMS)))); do \
 		install -D -m 755 $(B)/problems/$$p/oracle $(DESTDIR)$(PREFIX)/lib/judge/problems/$$p/oracle; done
+
+# Everything in one folder, for a machine that has CUDA but not our libraries' packages.
+bundle: all     ## build/bundle: the judge with its libraries, for a machine with a GPU and no packages of ours
+	rm -rf $(B)/bundle && $(MAKE) --no-print-directory install PREFIX=$(abspath $(B)/bundle) DESTDIR=
+	mv $(B)/bundle/bin/judge $(B)/bundle/bin/judge-program && strip $(B)/bundle/bin/judge-program
+	install -m 755 tests/gpu/bundled $(B)/bundle/bin/judge
+	mkdir -p $(B)/bundle/lib/judge/libraries
+	ldd $(B)/judge | sed -n 's/.*=> \(.*lib\(seccomp\|cjson\|sodium\)\.so[^ ]*\) .*/\1/p' | xargs cp -L -t $(B)/bundle/lib/judge/libraries
+	mkdir -p $(B)/bundle/tests && cp -r tests/gpu tests/problems tests/programs $(B)/bundle/tests/
 
 clean:          ## remove build/
 	rm -rf build

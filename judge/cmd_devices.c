@@ -1,10 +1,32 @@
 /* judge devices: what there is to grade on. */
 #include "command.h"
 
-#include "../sandbox/ptx/profile.h"
+#include "device_choice.h"
 #include "term.h"
 
 #include <string.h>
+
+/* GPUs: each is asked by a device process of its own. */
+static unsigned print_gpus(const struct term *t)
+{
+	unsigned n = 0;
+	for (;; n++) {
+		char word[16];
+		struct device_choice c;
+		struct err e = {0};
+		snprintf(word, sizeof word, "gpu:%u", n);
+		if (device_choose(word, false, &c, &e) < 0) {
+			if (e.kind != ERR_INPUT)
+				fprintf(t->file, "%s does not work: %s\n", word, e.text);
+			return n;
+		}
+		const struct device_properties *g = &c.properties;
+		term_put(t, STYLE_BOLD, "%-19s", word);
+		fprintf(t->file, " %-24s sm_%u%u   %4u SMs  driver %s  %6.1f GB  %4u MB L2%s\n", g->name, g->major, g->minor, g->sms,
+			g->driver, (double)g->memory / 1e9, g->l2_bytes >> 20, n ? "" : "  (auto)");
+		device_choice_close(&c);
+	}
+}
 
 static void print_row(const struct profile *p, bool is_default, const struct term *t)
 {
@@ -17,19 +39,19 @@ int cmd_devices(const struct options *o)
 {
 	struct err e = {0};
 	struct term t;
-	char dflt[32];
 	const char *ids[64];
 	int n = 0;
-	if (options_want(o, COMMAND_devices, 0, &e) < 0 || option_profile(o, dflt, sizeof dflt, &e) < 0)
+	if (options_want(o, COMMAND_devices, 0, &e) < 0)
 		return complain(&e);
 	term_of(&t, stdout);
+	unsigned gpus = print_gpus(&t);
 	for (const char *const *id = profile_list(); *id && n < 64; id++)
 		ids[n++] = *id;
 	for (int i = 0; i < n; i++) {
 		struct profile p;
 		if (profile_load(ids[i], &p, &e) < 0)
 			return complain(&e);
-		print_row(&p, !strcmp(ids[i], dflt), &t);
+		print_row(&p, !gpus && !strcmp(ids[i], "h200"), &t);
 	}
 	fprintf(t.file, "Emulated devices run anywhere; their times are modelled.\n");
 	return n ? 0 : complain(&(struct err){ERR_SYSTEM, "no device profiles: run make"});

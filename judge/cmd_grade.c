@@ -3,6 +3,7 @@
 
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/jail.h"
+#include "device_choice.h"
 #include "grade.h"
 #include "progress.h"
 #include "report.h"
@@ -55,8 +56,8 @@ static int once(const struct options *o, const char *path)
 	struct grade_options q = {.judging = "local", .threads = o->threads, .samples_only = o->samples, .profile_lines = o->profile,
 				  .unsandboxed = o->no_sandbox, .name = submission_name(path)};
 	CLEANUP_BUF struct buf source = {0};
-	char profile[32];
-	if (option_profile(o, profile, sizeof profile, &e) < 0 || draw_secret(o, &q.secret, &e) < 0 ||
+	CLEANUP(device_choice_close) struct device_choice device = {0};
+	if (device_choose(o->device, o->no_sandbox, &device, &e) < 0 || draw_secret(o, &q.secret, &e) < 0 ||
 	    submission_read(path, &source, &e) < 0)
 		return complain(&e);
 	CLEANUP(problem_closep) struct problem *p = submission_problem(path, o->problem, buf_str(&source), source.size, &e);
@@ -65,7 +66,7 @@ static int once(const struct options *o, const char *path)
 	q.problem = p;
 	q.source = buf_str(&source);
 	q.size = source.size;
-	q.profile = profile;
+	q.device = &device;
 	term_of(&err, stderr);
 	q.progress = progress_start(&err, progress_mode(o, &err));
 	int rc = grade(&q, &g, &e);

@@ -1,4 +1,4 @@
-/* judge run PROG.cu [-- ARGUMENTS]: a whole CUDA program in the sandbox, on the emulated device. */
+/* judge run PROG.cu [-- ARGUMENTS]: a whole CUDA program in the sandbox, on an emulated or a real GPU. */
 #include "command.h"
 
 #include "../sandbox/base/cleanup.h"
@@ -6,6 +6,7 @@
 #include "../sandbox/jail.h"
 #include "../sandbox/ptx/profile.h"
 #include "book.h"
+#include "device_choice.h"
 #include "progress.h"
 #include "report.h"
 #include "submission.h"
@@ -23,7 +24,7 @@ struct program {
 	struct buf source;
 	struct arena *arena;
 	struct compiled compiled;
-	struct profile device;
+	struct device_choice device;
 	struct session *session;
 	struct session_run run;
 	struct term out, err;
@@ -63,10 +64,9 @@ static const char *const *program_arguments(struct program *p)
 
 static int run_program(struct program *p, struct err *e)
 {
-	char device[64];
-	snprintf(device, sizeof device, "emulated:%s", p->device.id);
-	struct session_options so = {.device = device, .threads = p->o->threads, .unsandboxed = p->o->no_sandbox};
-	p->session = session_open(&so, e);
+	struct session_options so = {.device = p->device.device, .threads = p->o->threads, .unsandboxed = p->o->no_sandbox};
+	p->session = p->device.session ? p->device.session : session_open(&so, e);
+	p->device.session = NULL;
 	if (!p->session || session_load(p->session, &p->compiled, e) < 0)
 		return -1;
 	p->run = (struct session_run){
@@ -87,7 +87,7 @@ static void print_profile(struct program *p)
 	while (n < p->compiled.n_kernels && session_kernel(p->session, n, &kernels[n], NULL) == 0)
 		n++;
 	book_keep(NULL, &p->run, kernels, n, b);
-	term_put(&p->err, STYLE_BOLD, "\n  kernels, modelled on %s\n", p->device.name);
+	term_put(&p->err, STYLE_BOLD, "\n  kernels, %s on %s\n", p->device.gpu ? "measured" : "modelled", p->device.profile.name);
 	report_kernels(b, &p->err);
 	report_lines(p->run.lines, p->run.n_lines, p->name, buf_str(&p->source), p->source.size, &p->err);
 }
@@ -114,8 +114,7 @@ static int conclude(struct program *p)
 static int run(struct program *p)
 {
 	struct err e = {0};
-	char profile[32];
-	if (option_profile(p->o, profile, sizeof profile, &e) < 0 || profile_load(profile, &p->device, &e) < 0 ||
+	if (device_choose(p->o->device, p->o->no_sandbox, &p->device, &e) < 0 ||
 	    submission_read(p->path, &p->source, &e) < 0 || compile_program(p, &e) < 0)
 		return complain(&e);
 	if (!p->compiled.ok)
@@ -140,6 +139,7 @@ int cmd_run(const struct options *o)
 	int status = run(&p);
 	session_run_free(&p.run);
 	session_close(p.session);
+	device_choice_close(&p.device);
 	compiled_close(&p.compiled);
 	buf_free(&p.source);
 	arena_free(p.arena);

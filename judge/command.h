@@ -41,8 +41,6 @@ int command_find(const char *word, enum command *out);
 const char *command_nearest(const char *word);
 void help_all(FILE *f);
 void help_command(enum command c, FILE *f);
-/* The profile of --device: "h200" for auto and emulated.  -1 and e: no such device. */
-int option_profile(const struct options *o, char *out, size_t size, struct err *e);
 /* Exactly n arguments, or e says what is wanted. */
 int options_want(const struct options *o, enum command c, int n, struct err *e);
 

@@ -2,10 +2,12 @@
 #include "grade.h"
 
 #include "../sandbox/base/cleanup.h"
+#include "device_choice.h"
 #include "grade_case.h"
 #include "progress.h"
 #include "score.h"
 #include "submission.h"
+#include "timing.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -19,8 +21,10 @@ struct work {				/* one grading, while it goes on */
 	struct grading *g;
 	struct testcase *cases;
 	struct oracle_pool *oracles;
-	struct runner runners[GRADE_LANES];
+	struct runner runners[GRADE_LANES];	/* of the emulated device */
 	unsigned n_runners;
+	struct runner gpu;		/* its device NULL: there is none */
+	char emulated[48];		/* the runners' device */
 	struct buf prelude;
 	pthread_t compiler;
 	int compile_rc;
@@ -36,33 +40,47 @@ static double now(void)
 
 /* ---- the cases ---- */
 
-static bool wanted(const struct grade_options *o, const struct case_spec *c)
+/* The order of the cases: a stage holds those of one device that are samples, hidden or timing. */
+static const struct stage_kind {
+	const char *name;
+	bool gpu, visible, hidden, timing;
+} stages[] = {
+	{"samples", false, true, false, false},
+	{"hidden cases", false, false, true, false},
+	{"cases on the GPU", true, true, true, false},
+	{"timing", false, false, false, true},		/* with a GPU, for the book */
+	{"timing on the GPU", true, false, false, true},
+};
+enum { STAGES = sizeof stages / sizeof *stages };
+
+static bool wanted(const struct grade_options *o, const struct stage_kind *s, const struct case_spec *c)
 {
-	if (o->samples_only)
-		return c->visible;
-	return !c->timing || !c->gpu;
+	if ((s->gpu && !o->device->gpu) || (o->samples_only && !c->visible))
+		return false;
+	if (c->timing)
+		return s->timing && s->gpu == c->gpu;
+	return c->visible ? s->visible : s->hidden;
 }
 
-static void add_case(struct work *w, const struct case_spec *spec)
+static void add_case(struct work *w, const struct case_spec *spec, const struct stage_kind *s)
 {
 	struct case_report *r = &w->g->cases[w->g->n_cases++];
 	r->spec = spec;
+	r->stage = s->name;
+	r->gpu = s->gpu;
 	r->verdict = VERDICT_NONE;
 	r->error_ratio = r->quantization_error = NAN;
 	w->g->n_timing += spec->timing;
 }
 
-/* Samples first, then hidden cases, then timing. */
 static int make_cases(struct work *w, struct err *e)
 {
 	const struct problem *p = w->o->problem;
-	w->g->cases = arena_new_array(w->g->arena, struct case_report, p->n_cases + 1);
-	for (int round = 0; round < 3; round++)
-		for (unsigned i = 0; i < p->n_cases; i++) {
-			const struct case_spec *c = &p->cases[i];
-			if (wanted(w->o, c) && (c->timing ? 2 : c->visible ? 0 : 1) == round)
-				add_case(w, c);
-		}
+	w->g->cases = arena_new_array(w->g->arena, struct case_report, 2 * p->n_cases + 1);
+	for (int s = 0; s < STAGES; s++)
+		for (unsigned i = 0; i < p->n_cases; i++)
+			if (wanted(w->o, &stages[s], &p->cases[i]))
+				add_case(w, &p->cases[i], &stages[s]);
 	w->cases = arena_new_array(w->g->arena, struct testcase, w->g->n_cases + 1);
 	for (unsigned i = 0; i < w->g->n_cases; i++) {
 		if (testcase_make(p, w->g->cases[i].spec, &w->o->secret, w->o->judging, &w->cases[i], e) < 0)
@@ -79,7 +97,7 @@ static void *run_compiler(void *arg)
 	struct work *w = arg;
 	struct compile_request rq = {
 		.source = w->o->source, .size = w->o->size, .name = w->o->name, .prelude = buf_str(&w->prelude), .entry = "solve",
-		.arch = w->g->device.arch, .unsandboxed = w->o->unsandboxed,
+		.arch = w->o->device->arch, .unsandboxed = w->o->unsandboxed,
 	};
 	w->compile_rc = compile(&rq, w->g->arena, &w->g->compiled, &w->compile_err);
 	return NULL;
@@ -110,11 +128,28 @@ static int finish_compiler(struct work *w, struct err *e)
 
 /* ---- running ---- */
 
+/* On the GPU: the floor is of the peaks measured there. */
+static int time_one(struct work *w, struct runner *runner, struct case_report *r, struct err *e)
+{
+	double bytes, flops;
+	if (timing_case(runner, r->spec, r, e) < 0)
+		return err_wrap(e, "timing case \"%s\"", r->spec->name);
+	if (r->verdict != VERDICT_AC)
+		return 0;
+	if (testcase_work(&w->cases[r - w->g->cases], &bytes, &flops, e) < 0)
+		return -1;
+	r->floor_us = model_floor_us(&w->g->device, bytes, flops, w->o->problem->unit);
+	r->efficiency = score_efficiency(r->floor_us, r->book.time_us, &r->impossible);
+	return 0;
+}
+
 static int run_one(struct work *w, struct runner *runner, unsigned i, struct err *e)
 {
 	struct case_report *r = &w->g->cases[i];
 	const struct answer *a;
 	double bytes, flops;
+	if (r->gpu && r->spec->timing)
+		return time_one(w, runner, r, e);
 	if (oracle_pool_get(w->oracles, i, &a, e) < 0)
 		return -1;
 	if (runner_case(runner, &w->cases[i], a, r, e) < 0)
@@ -139,15 +174,10 @@ static void decide(struct grading *g, const struct case_report *r)
 	snprintf(g->why, sizeof g->why, "%s", r->why);
 }
 
-static const char *stage_of(const struct case_report *r)
-{
-	return r->spec->timing ? "timing" : r->spec->visible ? "samples" : "hidden cases";
-}
-
 static unsigned stage_size(const struct grading *g, unsigned from)
 {
 	unsigned n = from;
-	while (n < g->n_cases && stage_of(&g->cases[n]) == stage_of(&g->cases[from]))
+	while (n < g->n_cases && g->cases[n].stage == g->cases[from].stage)
 		n++;
 	return n - from;
 }
@@ -212,12 +242,12 @@ static void *run_lane(void *arg)
 	}
 }
 
-static void run_lanes(struct stage *s, unsigned n)
+static void run_lanes(struct stage *s, unsigned n, bool gpu)
 {
 	struct lane lanes[GRADE_LANES];
 	unsigned started = 0;
 	for (unsigned i = 0; i < n; i++)
-		lanes[i] = (struct lane){.stage = s, .runner = &s->w->runners[i]};
+		lanes[i] = (struct lane){.stage = s, .runner = gpu ? &s->w->gpu : &s->w->runners[i]};
 	for (unsigned i = 1; i < n; i++, started++)
 		if (pthread_create(&lanes[i].thread, NULL, run_lane, &lanes[i]) != 0)
 			break;
@@ -230,15 +260,16 @@ static void run_lanes(struct stage *s, unsigned n)
 static void forget(struct work *w, unsigned i)
 {
 	struct case_report *r = &w->g->cases[i];
-	*r = (struct case_report){.spec = r->spec, .sizes = r->sizes, .verdict = VERDICT_NONE, .error_ratio = NAN,
+	*r = (struct case_report){.spec = r->spec, .stage = r->stage, .gpu = r->gpu, .sizes = r->sizes, .verdict = VERDICT_NONE, .error_ratio = NAN,
 				  .quantization_error = NAN};
 }
 
 static int run_stage(struct work *w, unsigned from, unsigned n, bool *go_on, struct err *e)
 {
 	struct stage s = {.w = w, .lock = PTHREAD_MUTEX_INITIALIZER, .next = from, .end = from + n};
-	progress_stage(w->o->progress, stage_of(&w->g->cases[from]), n);
-	run_lanes(&s, w->g->cases[from].spec->timing ? 1 : w->n_runners);
+	bool alone = w->g->cases[from].spec->timing || w->g->cases[from].gpu;
+	progress_stage(w->o->progress, w->g->cases[from].stage, n);
+	run_lanes(&s, alone ? 1 : w->n_runners, w->g->cases[from].gpu);
 	for (unsigned i = from; i < from + n; i++) {
 		if (*go_on && s.failed && i == s.failed_at) {
 			*e = s.err;
@@ -259,8 +290,13 @@ static int run_cases(struct work *w, struct err *e)
 	bool go_on = true;
 	for (unsigned i = 0; i < w->g->n_cases && go_on;) {
 		unsigned n = stage_size(w->g, i);
-		if (w->g->cases[i].spec->timing && w->g->verdict != VERDICT_AC)
-			break;
+		bool emulated = !w->g->cases[i].gpu;
+		if ((w->g->cases[i].spec->timing || !emulated) && w->g->verdict != VERDICT_AC)
+			break;		/* what the emulated device rejects does not reach the GPU */
+		if (emulated && *w->g->not_emulated) {
+			i += n;
+			continue;
+		}
 		if (run_stage(w, i, n, &go_on, e) < 0)
 			return -1;
 		i += n;
@@ -268,13 +304,18 @@ static int run_cases(struct work *w, struct err *e)
 	return 0;
 }
 
-/* A refused image says which instruction of which line: that the emulated device lacks it is not the program's fault. */
+/* A refused image says which instruction of which line: that the emulated device lacks it is not the program's fault, and
+ * with a GPU no obstacle. */
 static int load_image(struct work *w, struct err *e)
 {
 	unsigned i = 0;
 	while (i < w->n_runners && runner_load(&w->runners[i], e) == 0)
 		i++;
-	if (i == w->n_runners)
+	if (i < w->n_runners && e->kind == ERR_INPUT && w->gpu.device) {
+		snprintf(w->g->not_emulated, sizeof w->g->not_emulated, "%.290s", e->text);
+		i = w->n_runners;
+	}
+	if (i == w->n_runners && (!w->gpu.device || runner_load(&w->gpu, e) == 0))
 		return 0;
 	if (e->kind != ERR_INPUT)
 		return -1;
@@ -328,7 +369,7 @@ static void choose_shown(struct grading *g)
 		const struct case_report *r = &g->cases[i];
 		if (!r->ran)
 			continue;
-		if (r->spec->timing) {
+		if (r->spec->timing && (!r->gpu || *g->not_emulated)) {
 			g->shown = r;
 			return;
 		}
@@ -342,7 +383,7 @@ static void score(struct grading *g)
 	double efficiency[256], time[256];
 	unsigned n = 0;
 	for (unsigned i = 0; i < g->n_cases && n < 256; i++)
-		if (g->cases[i].spec->timing && g->cases[i].verdict == VERDICT_AC) {
+		if (g->cases[i].spec->timing && g->cases[i].gpu != g->modelled && g->cases[i].verdict == VERDICT_AC) {
 			efficiency[n] = g->cases[i].efficiency;
 			time[n++] = g->cases[i].book.time_us;
 		}
@@ -364,17 +405,25 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 	g->name = o->name;
 	g->source = o->source;
 	g->size = o->size;
-	g->modelled = true;
+	g->modelled = !o->device->gpu;
+	g->device = o->device->profile;
 	g->verdict = VERDICT_AC;
 	g->samples_only = o->samples_only;
 	snprintf(g->seed, sizeof g->seed, "%s", o->secret.hex);
 	struct work w = {.o = o, .g = g, .n_runners = o->threads == 1 ? 1 : GRADE_LANES};
 	for (unsigned i = 0; i < w.n_runners; i++)
-		w.runners[i] = (struct runner){.options = o, .grading = g, .arena = g->lanes[i] = arena_new()};
-	int rc = profile_load(o->profile, &g->device, e) < 0 ? -1 : run_all(&w, e);
+		w.runners[i] = (struct runner){.options = o, .device = w.emulated, .grading = g, .arena = g->lanes[i] = arena_new()};
+	snprintf(w.emulated, sizeof w.emulated, "emulated:%s", g->device.id);
+	if (o->device->gpu) {
+		w.gpu = (struct runner){.options = o, .device = o->device->device, .grading = g, .arena = g->lanes[0],
+					.session = o->device->session};
+		o->device->session = NULL;
+	}
+	int rc = run_all(&w, e);
 	oracle_pool_stop(w.oracles);
 	for (unsigned i = 0; i < w.n_runners; i++)
 		runner_close(&w.runners[i]);
+	runner_close(&w.gpu);
 	compiled_close(&g->compiled);
 	buf_free(&w.prelude);
 	if (rc < 0) {

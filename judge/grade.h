@@ -10,6 +10,11 @@
  * the run, as the next would be no better: those after it count as not run, whether they were or not.  After any other
  * the rest still run, for the table.
  *
+ * With a GPU, samples and hidden cases run on the emulated device first: it finds races, wild and uninitialised reads with
+ * their place, which hardware does not, and what it rejects never reaches the GPU.  Then the same cases run on the GPU, the
+ * emulated timing case gives the book (what was read, how often, with what conflicts), and the GPU's is timed (timing.h).  Code
+ * that only the hardware knows (wgmma, tensor maps) skips the emulated device, which the report says.
+ *
  * A device process that dies is started again and the case repeated, once; if it dies again the program is at fault.
  */
 #ifndef JUDGE_GRADE_H
@@ -23,13 +28,14 @@
 #include "verdict.h"
 
 struct progress;
+struct device_choice;
 
 struct grade_options {
 	const struct problem *problem;
 	const char *name;		/* of the submission, for messages */
 	const char *source;
 	size_t size;
-	const char *profile;		/* of the emulated device: "h200" */
+	struct device_choice *device;	/* its session, if open, is taken */
 	struct secret secret;
 	const char *judging;		/* "local", or the number of a judging */
 	unsigned threads;		/* 0: as many as cores */
@@ -42,8 +48,19 @@ struct wrong_element {
 	struct check_element element;
 };
 
+struct timing {				/* of a timing case on a GPU; times of one solve() */
+	unsigned sets, passes;		/* input sets in turn; passes over all of them */
+	double low_us, high_us;		/* 95% confidence interval of the median, which is the book's time */
+	double spread;			/* (95th - 5th percentile) / median */
+	double cold_us;			/* one solve() alone, by events around it */
+	struct device_clocks before, after;
+	bool disturbed;			/* throttled, or not steady, also when it was measured again */
+};
+
 struct case_report {
 	const struct case_spec *spec;
+	const char *stage;		/* "samples", "hidden cases", "timing", ... */
+	bool gpu;			/* ran on the GPU */
 	struct sizes sizes;
 	enum verdict verdict;		/* NONE: not run */
 	char why[700];			/* one sentence, empty where accepted; reveals no values of hidden cases */
@@ -59,6 +76,7 @@ struct case_report {
 	struct device_line *lines;	/* counters by source line, where asked for */
 	unsigned n_lines;
 	double floor_us, efficiency;	/* timing cases */
+	struct timing timing;		/* with gpu */
 	bool impossible;
 };
 
@@ -70,7 +88,8 @@ struct grading {
 	const char *name, *source;
 	size_t size;
 	struct profile device;
-	bool modelled;
+	bool modelled;			/* false: on a GPU, after the same cases on the emulated one */
+	char not_emulated[300];		/* why the emulated device could not check it first; "" if it could */
 	char seed[SEED_HEX + 1];
 	enum verdict verdict;
 	char why[1000];

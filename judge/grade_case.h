@@ -1,4 +1,4 @@
-/* One case of a grading: lay out, run, check.  Used by grade.c alone. */
+/* One case of a grading: lay out, run, check.  Used by grade.c and timing.c alone. */
 #ifndef JUDGE_GRADE_CASE_H
 #define JUDGE_GRADE_CASE_H
 
@@ -7,6 +7,7 @@
 
 struct runner {
 	const struct grade_options *options;
+	const char *device;		/* for session_open */
 	struct grading *grading;	/* other runners share it: what is written goes to the case's report */
 	struct arena *arena;		/* of this runner alone; lives as long as the grading */
 	struct session *session;	/* NULL: to be opened */
@@ -21,5 +22,23 @@ void runner_close(struct runner *r);
 
 /* 0: *out tells how it went; -1: our own failure. */
 int runner_case(struct runner *r, const struct testcase *t, const struct answer *a, struct case_report *out, struct err *e);
+
+/* The steps of one case, and what they share. */
+struct run_case {
+	struct runner *runner;
+	const struct testcase *t;
+	const struct answer *answer;
+	struct case_report *out;
+	uint32_t ids[PROBLEM_MAX_TENSORS];	/* of the session, by argument */
+	struct session_argument solve[PROBLEM_MAX_TENSORS], prepare[PROBLEM_MAX_TENSORS];
+	struct session_run run;
+};
+
+int case_lay_out(struct run_case *c, struct err *e);		/* tensors, beside those that are there */
+int case_run(struct run_case *c, bool tape, struct err *e);	/* a guest; c->run is session_run_free's to free */
+int case_judge(struct run_case *c, struct err *e);		/* verdict and book, to c->out */
+/* Outputs against the answer; c->out's verdict, where it is AC, becomes what is wrong. */
+int case_check_outputs(struct run_case *c, struct err *e);
+void case_say(struct case_report *out, enum verdict v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -205,25 +205,54 @@ static int collect(const struct testcase *t, const struct oracle_header *h, stru
 	return 0;
 }
 
-static int answer(int exe_fd, const struct testcase *t, bool unsandboxed, struct answer *out, struct err *e)
+/* given: an answer whose inputs are taken over; else NULL. */
+static void give(const struct testcase *t, const struct answer *given, char *map, const struct oracle_header *h)
+{
+	for (unsigned i = 0; i < h->n_tensors; i++)
+		if (h->tensors[i].data && given->tensors[i].data)
+			memcpy(map + h->tensors[i].data, given->tensors[i].data, t->tensors[i].bytes);
+}
+
+static int answer(int exe_fd, const struct testcase *t, const struct answer *given, bool unsandboxed, struct answer *out,
+		  struct err *e)
 {
 	struct oracle_header h;
 	make_header(t, &h);
+	h.given = given != NULL;
 	CLEANUP_FD int file = make_file(t, &h, out, e);
-	if (file < 0 || run(exe_fd, file, h.size, unsandboxed, e) < 0)
+	if (file < 0)
+		return -1;
+	if (given)
+		give(t, given, out->map, &h);
+	if (run(exe_fd, file, h.size, unsandboxed, e) < 0)
 		return -1;
 	return collect(t, &h, out, e);
 }
 
-int oracle_run(int exe_fd, const struct testcase *t, bool unsandboxed, struct answer *out, struct err *e)
+static int ask(int exe_fd, const struct testcase *t, const struct answer *given, bool unsandboxed, struct answer *out, struct err *e)
 {
 	memset(out, 0, sizeof *out);
-	if (answer(exe_fd, t, unsandboxed, out, e) < 0) {
+	if (answer(exe_fd, t, given, unsandboxed, out, e) < 0) {
 		char sizes[200];
 		sizes_text(&t->sizes, sizes, sizeof sizes);
 		answer_free(out);
 		return err_wrap(e, "the oracle of problem %s, case \"%s\" (%s)", t->problem->id, t->spec->name, sizes);
 	}
+	return 0;
+}
+
+int oracle_run(int exe_fd, const struct testcase *t, bool unsandboxed, struct answer *out, struct err *e)
+{
+	return ask(exe_fd, t, NULL, unsandboxed, out, e);
+}
+
+int oracle_again(int exe_fd, const struct testcase *t, bool unsandboxed, struct answer *a, struct err *e)
+{
+	struct answer fresh;
+	if (ask(exe_fd, t, a, unsandboxed, &fresh, e) < 0)
+		return -1;
+	answer_free(a);
+	*a = fresh;
 	return 0;
 }
 

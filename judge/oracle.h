@@ -25,6 +25,8 @@ struct answer {
 };
 
 int oracle_run(int exe_fd, const struct testcase *t, bool unsandboxed, struct answer *out, struct err *e);
+/* What is expected of inputs that were changed in place: a's expected values and bounds are replaced. */
+int oracle_again(int exe_fd, const struct testcase *t, bool unsandboxed, struct answer *a, struct err *e);
 void answer_free(struct answer *a);
 /* Bytes that the answer of a case takes. */
 size_t answer_size(const struct testcase *t);

@@ -172,9 +172,13 @@ static void put_cases(const struct grading *g, const struct term *t)
 	heading(t, "cases");
 	term_put(t, STYLE_DIM, "       %-*s%-*s%-*s%s\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", RATIO_WIDTH, "worst error/bound",
 		 quantization ? " quantization" : "");
+	/* on the GPU the same cases ran again: only what differs is worth a line */
 	for (unsigned i = 0; i < n; i++)
-		put_case(&g->cases[i], t);
+		if (*g->not_emulated ? g->cases[i].gpu : !g->cases[i].gpu || (g->cases[i].verdict != VERDICT_AC && g->cases[i].ran))
+			put_case(&g->cases[i], t);
 	term_put(t, STYLE_DIM, "       %u of %u accepted", right, n);
+	if (!g->modelled)
+		term_put(t, STYLE_DIM, *g->not_emulated ? ", on the GPU alone" : ", on the emulated device and then on the GPU");
 	if (quantization)
 		term_put(t, STYLE_DIM, "; quantization: RMS error of the stored integers themselves, not held against the kernel");
 	fputc('\n', t->file);
@@ -206,6 +210,22 @@ static void put_timing_case(const struct case_report *r, const struct term *t)
 	fprintf(t->file, "%s %6s   %s\n", term_off(t), figure_percent(&f, r->efficiency), limiter_name(r->book.limiter));
 }
 
+/* How a time was come by, for whoever doubts it. */
+static void put_measurement(const struct case_report *r, const struct term *t)
+{
+	const struct timing *m = &r->timing;
+	struct figure low, high, cold, spread;
+	term_put(t, STYLE_DIM, "       %s: median of %u passes over %u input sets, 95%% sure between %s and %s, spread %s; alone and cold %s",
+		 r->spec->name, m->passes, m->sets, figure_time(&low, m->low_us, t->utf8), figure_time(&high, m->high_us, t->utf8),
+		 figure_percent(&spread, m->spread), figure_time(&cold, m->cold_us, t->utf8));
+	if (m->after.sm_mhz)
+		term_put(t, STYLE_DIM, "; SM %u MHz, memory %u MHz", m->after.sm_mhz, m->after.memory_mhz);
+	fputc('\n', t->file);
+	if (m->disturbed)
+		term_put(t, STYLE_WARN, "       this measurement was disturbed (clocks changed, or times were not steady): grade again when "
+			 "the GPU is quiet\n");
+}
+
 static void put_timing(const struct grading *g, const struct term *t)
 {
 	if (g->samples_only)
@@ -223,9 +243,13 @@ static void put_timing(const struct grading *g, const struct term *t)
 	term_put(t, STYLE_DIM, "       %-*s%-*s%9s%10s  %-*s  limited by\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", "time", "floor",
 		 BAR_WIDTH + 7, "efficiency");
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
-		put_timing_case(&g->cases[i], t);
+		if (g->cases[i].gpu != g->modelled)
+			put_timing_case(&g->cases[i], t);
 	term_put(t, STYLE_DIM, "       time: %s %s, cold caches; floor: the bytes (or flops) that nobody can avoid, at its peak rate\n",
 		 g->modelled ? "modelled on" : "measured on", g->device.name);
+	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases && !g->modelled; i++)
+		if (g->cases[i].gpu && g->cases[i].timing.passes)
+			put_measurement(&g->cases[i], t);
 }
 
 /* ---- the book ---- */
@@ -267,15 +291,34 @@ static void put_book(const struct book *b, const struct term *t)
 	}
 }
 
+/* A GPU counts nothing by itself. */
+static void put_gpu_book(const struct grading *g, const struct book *b, const struct term *t)
+{
+	entry(t, "kernel launches");
+	fprintf(t->file, "%u\n", b->launches);
+	for (unsigned i = 0; i < b->n_kernels; i++) {
+		entry(t, b->kernels[i].prepare ? "kernel of prepare()" : "kernel");
+		fprintf(t->file, "%s, %u registers\n", b->kernels[i].name, b->kernels[i].registers);
+	}
+	entry(t, "not counted");
+	term_wrap(t, g->not_emulated, 25, 25);
+	fputc('\n', t->file);
+}
+
 static void put_books(const struct grading *g, const struct term *t, bool profile)
 {
 	const struct case_report *r = g->shown;
-	char title[200], sizes[120];
+	char title[240], sizes[120];
 	if (!r || !r->book.launches)
 		return;
 	sizes_text(&r->sizes, sizes, sizeof sizes);
-	snprintf(title, sizeof title, "book of %s (%s)", r->spec->name, sizes);
+	snprintf(title, sizeof title, "book of %s (%s)%s", r->spec->name, sizes,
+		 g->modelled ? "" : r->gpu ? ", on the GPU" : ", counted on the emulated device");
 	heading(t, title);
+	if (r->gpu) {
+		put_gpu_book(g, &r->book, t);
+		return;
+	}
 	put_book(&r->book, t);
 	if (profile || r->book.n_kernels > 1)
 		report_kernels(&r->book, t);

@@ -61,7 +61,8 @@ int main(void)
 	static struct problem_case c;
 	struct oracle_header *h = map_case();
 	open_case(h, &c);
-	generate(&c);
+	if (!h->given)
+		generate(&c);
 	expect(&c);
 	h->quantization_error = c.quantization_error;
 	h->done = 1;

@@ -51,7 +51,8 @@ struct problem_case {
 	void *package;			/* the package's own, e.g. float weights kept from generate() for expect() */
 };
 
-/* Defined by the package. */
+/* Defined by the package.  expect() is also called without generate(), for inputs that were changed meanwhile: each element is
+ * then one that generate() gave at the same place of the same tensor, for one seed or another, and `package` is NULL. */
 void generate(struct problem_case *c);
 void expect(struct problem_case *c);
 
@@ -79,7 +80,7 @@ struct oracle_header {
 	uint64_t size;			/* of the file */
 	unsigned char seed[32];
 	char name[64], data[64];
-	uint32_t timing, n_params, n_tensors, pad;
+	uint32_t timing, n_params, n_tensors, given;	/* given: the inputs are filled already */
 	struct param params[PROBLEM_MAX_PARAMS];
 	struct oracle_tensor tensors[PROBLEM_MAX_TENSORS];
 	double quantization_error;	/* out */

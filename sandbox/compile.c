@@ -25,7 +25,7 @@
 
 enum {
 	MAX_SOURCE = 4 << 20,		/* bytes; nvcc needs seconds for less */
-	MAX_PTX = 100 << 20,
+	MAX_IMAGE = 100 << 20,
 	MAX_LOG = 1 << 20
 };
 
@@ -38,12 +38,12 @@ struct outcome {
 
 /* The descriptors that go into the jail. */
 struct files {
-	int source, prelude, library, ptx, guest;
+	int source, prelude, library, ptx, guest, cubin;
 };
 
 static void files_close(struct files *f)
 {
-	int all[] = {f->source, f->prelude, f->library, f->ptx, f->guest};
+	int all[] = {f->source, f->prelude, f->library, f->ptx, f->guest, f->cubin};
 	for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i] >= 0)
 			close(all[i]);
@@ -94,6 +94,8 @@ static int open_files(const struct compile_request *rq, struct files *f, struct 
 		return -1;
 	if ((f->ptx = memory_file("ptx", NULL, 0, e)) < 0)
 		return -1;
+	if ((f->cubin = memory_file("cubin", NULL, 0, e)) < 0)
+		return -1;
 	f->guest = memory_file("guest", NULL, 0, e);
 	return f->guest < 0 ? -1 : 0;
 }
@@ -121,7 +123,7 @@ static int run_script(const struct compile_request *rq, const struct toolchain *
 	struct jail_spec s;
 	const struct jail_fd fds[] = {{f->source, COMPILE_SOURCE_FD}, {f->prelude, COMPILE_PRELUDE_FD},
 				      {f->library, COMPILE_LIBRARY_FD}, {f->ptx, COMPILE_PTX_FD},
-				      {f->guest, COMPILE_GUEST_FD}};
+				      {f->guest, COMPILE_GUEST_FD}, {f->cubin, COMPILE_CUBIN_FD}};
 	const char *script = compile_script(rq, t, e);
 	if (!script)
 		return -1;
@@ -271,22 +273,38 @@ static void join_logs(const struct outcome *o, struct buf *b)
 	}
 }
 
-static int read_ptx(int fd, struct arena *a, struct compiled *c, struct err *e)
+/* A memory file's bytes and a NUL; NULL where it is empty or too large. */
+static int read_image(int fd, const char *what, struct arena *a, char **out, size_t *size, struct err *e)
 {
 	struct stat st;
-	if (fstat(fd, &st) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return err_errno(e, "cannot read the PTX");
-	if (st.st_size == 0 || st.st_size > MAX_PTX)
+	*out = NULL;
+	*size = 0;
+	if (fstat(fd, &st) < 0)
+		return err_errno(e, "cannot read the %s", what);
+	if (st.st_size == 0 || st.st_size > MAX_IMAGE)
 		return 0;
 	char *text = arena_alloc(a, (size_t)st.st_size + 1);
 	for (off_t done = 0; done < st.st_size;) {
 		ssize_t n = pread(fd, text + done, (size_t)(st.st_size - done), done);
 		if (n <= 0)
-			return err_errno(e, "cannot read the PTX");
+			return err_errno(e, "cannot read the %s", what);
 		done += n;
 	}
-	c->ptx = text;
-	c->ptx_size = strlen(text);		/* PTX has no NUL; what follows one is not PTX */
+	text[st.st_size] = 0;
+	*out = text;
+	*size = (size_t)st.st_size;
+	return 0;
+}
+
+static int read_images(const struct files *f, struct arena *a, struct compiled *c, struct err *e)
+{
+	char *ptx, *cubin;
+	if (read_image(f->ptx, "PTX", a, &ptx, &c->ptx_size, e) < 0 || read_image(f->cubin, "cubin", a, &cubin, &c->cubin_size, e) < 0)
+		return -1;
+	c->ptx = ptx;
+	c->cubin = cubin;
+	if (ptx)
+		c->ptx_size = strlen(ptx);	/* PTX has no NUL; what follows one is not PTX */
 	return 0;
 }
 
@@ -356,7 +374,7 @@ static bool suspect_toolchain(const struct buf *log)
 
 static bool toolchain_fails(const struct compile_request *rq, const struct toolchain *t)
 {
-	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1};
+	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1, -1};
 	CLEANUP(outcome_free) struct outcome o = {0};
 	CLEANUP(clean_result) struct jail_result r = {0};
 	struct compile_request empty = *rq;
@@ -382,7 +400,7 @@ static int read_results(const struct compile_request *rq, const struct toolchain
 	if (suspect_toolchain(&log) && toolchain_fails(rq, t))
 		return err_system(e, "nvcc does not work with this version of gcc: install an older one and set NVCC_CCBIN to its "
 				  "g++, e.g. NVCC_CCBIN=/usr/bin/g++-12");
-	if (read_ptx(f->ptx, a, c, e) < 0)
+	if (read_images(f, a, c, e) < 0)
 		return -1;
 	c->log = diagnostics_clean(buf_str(&log), log.size, MAX_LOG, a);
 	c->n_diagnostics = diagnostics_parse(c->log, rq->name, a, &c->diagnostics);
@@ -390,7 +408,7 @@ static int read_results(const struct compile_request *rq, const struct toolchain
 	compile_explain(rq, a, c->diagnostics, c->n_diagnostics);
 	c->n_kernels = resources_parse(buf_str(&o.logs[STEP_PTXAS]), a, &c->kernels);
 	c->why_not = find_reason(r, &o, limits, c, a);
-	if (!c->why_not && (!c->ptx || !is_guest(f->guest)))
+	if (!c->why_not && (!c->ptx || !c->cubin || !is_guest(f->guest)))
 		c->why_not = "the compiler gave no program that can be run";
 	if (c->why_not) {
 		ensure_diagnostic(c, rq->name, a);
@@ -433,7 +451,7 @@ int compile(const struct compile_request *rq, struct arena *a, struct compiled *
 		ensure_diagnostic(out, rq->name, a);
 		return 0;
 	}
-	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1};
+	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1, -1};
 	CLEANUP(clean_result) struct jail_result r = {0};
 	if (open_files(rq, &f, e) < 0 || run_script(rq, t, &f, &r, e) < 0)
 		return err_wrap(e, "compile step");

@@ -20,7 +20,7 @@ struct compile_request {
 	const char *name;		/* its name in diagnostics, e.g. "int4-gemv.cu"; never used as a host path */
 	const char *prelude;		/* text force-included before the source (prototypes of solve, prepare); or NULL */
 	const char *entry;		/* "solve": the generic guest main calls it; NULL: the source has its own main() */
-	const char *arch;		/* "90", "89", "80", "75": compute_XX for PTX and sm_XX for ptxas */
+	const char *arch;		/* "90", "90a", "89", "80": compute_XX for PTX and sm_XX for ptxas */
 	const char *const *options;	/* further nvcc options of ours (never of the submission), NULL-terminated; or NULL */
 	unsigned wall_ms;		/* on an idle machine, 0: 60 s; a busy one gets up to three times as long */
 	uint64_t memory;		/* 0: 4 GiB */
@@ -52,6 +52,8 @@ struct compiled {
 	const char *log;		/* the raw log, cleaned and cut */
 	const char *ptx;		/* NUL-terminated PTX text, made with -lineinfo */
 	size_t ptx_size;
+	const void *cubin;		/* the same, assembled for sm_<arch> */
+	size_t cubin_size;
 	struct kernel_resources *kernels;
 	size_t n_kernels;
 	int guest_fd;			/* sealed memory file: the static guest executable; -1 where not ok */

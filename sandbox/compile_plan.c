@@ -328,8 +328,9 @@ static char *make_script(const struct compile_request *rq, const struct commands
 	/* The shell's own words about a child's death are no compiler output: they go to stderr, which nobody reads. */
 	buf_printf(&ptxas, "ptxas -v -arch=sm_%s -m64 --generate-line-info solution.ptx -o solution.cubin", rq->arch);
 	buf_printf(&b, "wait $device && {\ncat solution.ptx >&%d\n", COMPILE_PTX_FD);
+	buf_adds(&b, "{ ");
 	add_step(&b, STEP_PTXAS, buf_str(&ptxas));
-	buf_adds(&b, " & ptxas=$!\nwait $front && {\n");
+	buf_printf(&b, " && cat solution.cubin >&%d; } & ptxas=$!\nwait $front && {\n", COMPILE_CUBIN_FD);
 	if (!c->odd) {
 		add_prefix(&b);
 		add_step(&b, STEP_HOST, c->lines[STEP_HOST]);

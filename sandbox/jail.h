@@ -22,7 +22,9 @@ enum jail_policy {
 	JAIL_GUEST,	/* host code of a submission: memory, its socket and pipes, exit; no files, threads, exec */
 	JAIL_PROGRAM,	/* `judge run`: as GUEST, and clocks, stdin, private files in its tmpfs */
 	JAIL_ORACLE,	/* a package's oracle: memory, its inherited descriptors, exit */
-	JAIL_DEVICE	/* the emulated device process: as ORACLE, and threads (clone with CLONE_THREAD), recvmsg */
+	JAIL_DEVICE,	/* the emulated device process: as ORACLE, and threads (clone with CLONE_THREAD), recvmsg */
+	JAIL_GPU	/* the device process of a real GPU: what its driver needs (device files, ioctl, /proc, /sys); still
+			 * no exec, no network, no other process, no capability.  A call that is not allowed fails with ENOSYS. */
 };
 
 struct jail_limits {			/* 0 means no limit */
@@ -46,7 +48,7 @@ struct jail_spec {
 	enum jail_policy policy;
 	const char *name;		/* for the cgroup and for messages: "compile", "guest", ... */
 	const char *const *argv;	/* argv[0] is the path inside, or any name where exe_fd is set */
-	const char *const *envp;	/* NULL: empty */
+	const char *const *envp;	/* NULL: empty; used, not copied: it must stay */
 	int exe_fd;			/* execute this descriptor (fexecve); -1: argv[0] */
 	const struct jail_mount *mounts;
 	unsigned n_mounts;

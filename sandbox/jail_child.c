@@ -128,7 +128,7 @@ static int limit(struct jail_plan *p, int which, const char *name, uint64_t soft
  * Not so for threads (their stacks would each take that much address space) and compilers. */
 static uint64_t stack_limit(const struct jail_spec *s)
 {
-	if (s->policy == JAIL_DEVICE)
+	if (s->policy == JAIL_DEVICE || s->policy == JAIL_GPU)
 		return 8 << 20;
 	if (s->policy == JAIL_COMPILE || !s->limits.memory)
 		return 64 << 20;
@@ -140,7 +140,7 @@ static int set_limits(struct jail_plan *p)
 	const struct jail_spec *s = p->spec;
 	const struct jail_limits *l = &s->limits;
 	uint64_t stack = stack_limit(s);
-	bool files = s->policy == JAIL_COMPILE || s->policy == JAIL_PROGRAM || s->unsandboxed;
+	bool files = s->policy == JAIL_COMPILE || s->policy == JAIL_PROGRAM || s->policy == JAIL_GPU || s->unsandboxed;
 	/* One byte, not none: a core_pattern that is a pipe to a program of the host's heeds no other limit. */
 	int rc = limit(p, RLIMIT_CORE, "core dumps", 1, 1);
 	if (rc == 0)

@@ -19,6 +19,12 @@ enum { MAX_MOUNTS = 48, DETACH = 2 /* MNT_DETACH */ };
 
 static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", NULL};
 
+static const char *const gpu_files[] = {
+	"/dev/null", "/dev/zero", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps",
+	"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2", "/dev/nvidia3", "/dev/nvidia4", "/dev/nvidia5", "/dev/nvidia6", "/dev/nvidia7",
+	"/dev/nvidia8", "/dev/nvidia9", "/dev/nvidia10", "/dev/nvidia11", "/dev/nvidia12", "/dev/nvidia13", "/dev/nvidia14",
+	"/dev/nvidia15", NULL};
+
 static int mount_new(const char *type, const char *at, unsigned long flags, const char *options)
 {
 	return (int)syscall(SYS_mount, type, at, type, flags, options);
@@ -104,6 +110,15 @@ static int take_one(struct jail_plan *p, const char *host, const char *inside, b
 	return 0;
 }
 
+/* The files of NVIDIA's driver.  /sys tells it about the machine's memory and buses. */
+static int take_gpu(struct jail_plan *p)
+{
+	for (unsigned i = 0; gpu_files[i]; i++)
+		if (take_one(p, gpu_files[i], gpu_files[i], true) < 0)
+			return -1;
+	return take_one(p, "/sys", "/sys", false);
+}
+
 int jail_take_mounts(struct jail_plan *p)
 {
 	const struct jail_spec *s = p->spec;
@@ -112,9 +127,11 @@ int jail_take_mounts(struct jail_plan *p)
 	for (unsigned i = 0; i < s->n_mounts; i++)
 		if (take_one(p, s->mounts[i].host, s->mounts[i].inside, false) < 0)
 			return -1;
-	for (unsigned i = 0; s->policy == JAIL_DEVICE && libraries[i]; i++)
+	for (unsigned i = 0; (s->policy == JAIL_DEVICE || s->policy == JAIL_GPU) && libraries[i]; i++)
 		if (take_one(p, libraries[i], libraries[i], false) < 0)
 			return -1;
+	if (s->policy == JAIL_GPU)
+		return take_gpu(p);
 	return s->policy == JAIL_COMPILE ? take_one(p, "/dev/null", "/dev/null", true) : 0;
 }
 
@@ -143,6 +160,9 @@ int jail_enter_root(struct jail_plan *p)
 			return -1;
 	if (private_tmp(p) < 0)
 		return -1;
+	/* The jail's own processes; a host that hides parts of /proc from us does not allow it, and the driver can do without. */
+	if (p->spec->policy == JAIL_GPU && make_point("proc", true) == 0)
+		mount_new("proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	/* The old root lands on top of the new one, and goes. */
 	if (syscall(SYS_pivot_root, ".", ".") < 0 || syscall(SYS_umount2, ".", DETACH) < 0 || chdir("/") < 0)
 		return jail_fail(p, "cannot leave the host's root", NULL);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,6 +116,16 @@ static const struct rule loader[] = {
 	ALLOW(eventfd2), ALLOW(memfd_create), ALLOW(msync), ALLOW(mincore),
 };
 
+/* The NVIDIA driver's library: its device files, and local sockets, whose names are of the jail's own network namespace and
+ * private /tmp. */
+static const struct rule gpu[] = {
+	ALLOW(ioctl), ALLOW(mmap), ALLOW(mprotect), ALLOW(prlimit64), ALLOW(mlock), ALLOW(munlock), ALLOW(eventfd),
+	ALLOW(epoll_create1), ALLOW(epoll_ctl), ALLOW(epoll_wait), ALLOW(epoll_pwait),
+	ALLOW(sched_setaffinity), ALLOW(sched_get_priority_max), ALLOW(sched_get_priority_min), ALLOW(get_mempolicy), ALLOW(mbind),
+	ALLOW(set_mempolicy), ALLOW_IF(socket, 0, ALL, AF_UNIX), ALLOW(bind), ALLOW(listen), ALLOW(accept), ALLOW(accept4),
+	ALLOW(connect), ALLOW(getsockname), ALLOW(getpeername), ALLOW(setsockopt), ALLOW(getsockopt),
+};
+
 /* Compilers: processes and files; no sockets, no namespaces, no tracing, no new powers. */
 static const struct rule processes[] = {
 	ALLOW(mmap), ALLOW(mprotect), ALLOW(execve), ALLOW(execveat), ALLOW(vfork), ALLOW(fork),
@@ -133,7 +144,7 @@ static const struct rule processes[] = {
 static const struct policy {
 	const char *name;
 	bool notifies;
-	struct table tables[5];
+	struct table tables[6];
 } policies[] = {
 	[JAIL_COMPILE] = {"compile", false, {TABLE(basic), TABLE(private_files), TABLE(processes)}},
 	[JAIL_GUEST] = {"guest", true, {TABLE(basic), TABLE(no_files), TABLE(own_socket)}},
@@ -141,6 +152,7 @@ static const struct policy {
 	[JAIL_ORACLE] = {"oracle", true, {TABLE(basic), TABLE(no_files), TABLE(own_files)}},
 	[JAIL_DEVICE] = {"device", true, {TABLE(basic), TABLE(own_socket), TABLE(own_files), TABLE(threads),
 					  TABLE(loader)}},
+	[JAIL_GPU] = {"gpu", false, {TABLE(basic), TABLE(own_socket), TABLE(private_files), TABLE(threads), TABLE(loader), TABLE(gpu)}},
 };
 
 enum { N_POLICIES = sizeof policies / sizeof *policies };

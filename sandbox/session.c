@@ -17,7 +17,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert((int)SESSION_TENSORS_MAX == (int)CONTROL_TENSORS_MAX, "session.h and wire.h agree");
+enum { REPLAY_MS = 30000 };
+static const uint64_t HOST_MEMORY = 16ull << 30;	/* of a GPU's device process */
+
 /* ---- the process ---- */
+
+static bool is_gpu(const struct session *s)
+{
+	return strcmp(s->device, "gpu") == 0;
+}
+
+static void add_folder(struct session *s, const char *path, size_t n)
+{
+	char *name = s->folder_names[s->n_folders];
+	if (s->n_folders == sizeof s->folders / sizeof *s->folders || *path != '/' || n >= sizeof s->folder_names[0])
+		return;
+	snprintf(name, sizeof s->folder_names[0], "%.*s", (int)n, path);
+	s->folders[s->n_folders++] = (struct jail_mount){name, name};
+	size_t used = strlen(s->search);
+	snprintf(s->search + used, sizeof s->search - used, "%s%s", used ? ":" : "LD_LIBRARY_PATH=", name);
+}
+
+/* The process is this program: it finds its libraries where this one did, and a GPU's driver beside libcuda. */
+static void find_libraries(struct session *s, struct jail_spec *spec)
+{
+	const char *more = getenv("LD_LIBRARY_PATH"), *slash = strrchr(s->library, '/');
+	s->n_folders = 0;
+	*s->search = 0;
+	if (slash)
+		add_folder(s, s->library, (size_t)(slash - s->library));
+	for (size_t n; more && *more; more += n + (more[n] == ':'))
+		if ((n = strcspn(more, ":")))
+			add_folder(s, more, n);
+	const char *const environment[] = {"CUDA_CACHE_DISABLE=1", *s->search ? s->search : NULL, NULL};
+	memcpy(s->environment, environment, sizeof environment);
+	spec->envp = s->environment;
+	spec->mounts = s->folders;
+	spec->n_mounts = s->n_folders;
+}
 
 static int start(struct session *s, struct err *e)
 {
@@ -37,6 +75,12 @@ static int start(struct session *s, struct err *e)
 		/* Beside the memory itself: its shadow, the image, traces. */
 		.limits = {.memory = 3 * s->options.memory + (2ull << 30), .processes = 512, .output = 4096},
 	};
+	find_libraries(s, &spec);
+	if (is_gpu(s)) {
+		spec.policy = JAIL_GPU;
+		spec.limits.memory = HOST_MEMORY;
+		spec.limits.tmpfs = 16 << 20;	/* the driver's sockets */
+	}
 #ifdef __SANITIZE_ADDRESS__
 	/* A sanitizer needs files, system calls and address space of its own; such a build is for tests alone. */
 	spec.unsandboxed = true;
@@ -52,13 +96,17 @@ static int start(struct session *s, struct err *e)
 static int tell_open(struct session *s, struct err *e)
 {
 	struct control_open m = {.kind = CONTROL_OPEN, .threads = s->options.threads, .memory = s->options.memory,
-				 .budget = s->options.budget, .checks = !s->options.no_checks, .profile = s->profile};
+				 .budget = s->options.budget, .checks = !s->options.no_checks, .ordinal = s->ordinal,
+				 .profile = s->profile};
 	struct wire_reply r;
 	memcpy(m.device, s->device, sizeof m.device);
+	memcpy(m.library, s->library, sizeof m.library);
 	if (session_send(s, &m, sizeof m, -1, e) < 0 ||
 	    session_reply(s, CONTROL_OPEN, &r, &s->properties, sizeof s->properties, SESSION_PATIENCE_MS, e) < 0)
 		return -1;
 	s->properties.name[sizeof s->properties.name - 1] = 0;
+	s->properties.uuid[sizeof s->properties.uuid - 1] = 0;
+	s->properties.driver[sizeof s->properties.driver - 1] = 0;
 	return 0;
 }
 
@@ -200,13 +248,27 @@ int session_take(struct session *s, void *data, size_t size, struct err *e)
 
 /* ---- session.h ---- */
 
+static int parse_gpu(struct session *s, const char *number, struct err *e)
+{
+	char *end;
+	unsigned long n = strtoul(number, &end, 10);
+	if (*number < '0' || *number > '9' || *end || n > 255)
+		return err_input(e, "gpu:%s is no device: write gpu:0 for the first GPU", number);
+	s->ordinal = (unsigned)n;
+	if (!device_gpu_find(s->library, sizeof s->library))
+		return err_input(e, "there is no CUDA driver on this machine (libcuda.so.1): --device emulated works without");
+	return 0;
+}
+
 static int parse_device(struct session *s, const char *text, struct err *e)
 {
 	const char *colon = strchr(text, ':');
 	size_t n = colon ? (size_t)(colon - text) : strlen(text);
 	if (n == 0 || n >= sizeof s->device || (colon && strlen(colon + 1) >= sizeof s->profile_id))
-		return err_input(e, "\"%s\" is no device: write emulated:PROFILE, e.g. emulated:h200", text);
+		return err_input(e, "\"%s\" is no device: write emulated:PROFILE, e.g. emulated:h200, or gpu:NUMBER", text);
 	memcpy(s->device, text, n);
+	if (is_gpu(s))
+		return parse_gpu(s, colon ? colon + 1 : "0", e);
 	snprintf(s->profile_id, sizeof s->profile_id, "%s", colon ? colon + 1 : "h200");
 	if (strcmp(s->device, "emulated") == 0)
 		return profile_load(s->profile_id, &s->profile, e);
@@ -221,9 +283,9 @@ struct session *session_open(const struct session_options *o, struct err *e)
 	s->options = *o;
 	s->options.device = NULL;
 	s->control = -1;
-	if (!s->options.memory)
-		s->options.memory = 8ull << 30;
-	if (parse_device(s, o->device, e) < 0 || start(s, e) < 0 || tell_open(s, e) < 0) {
+	if (parse_device(s, o->device, e) == 0 && !s->options.memory)
+		s->options.memory = is_gpu(s) ? 1ull << 40 : 8ull << 30;	/* a GPU: all that it has */
+	if (!s->options.memory || start(s, e) < 0 || tell_open(s, e) < 0) {
 		session_close(s);
 		return NULL;
 	}
@@ -255,17 +317,19 @@ bool session_dead(const struct session *s)
 
 int session_load(struct session *s, const struct compiled *c, struct err *e)
 {
-	if (c->ptx_size > CONTROL_IMAGE_MAX || c->n_kernels > CONTROL_RESOURCES_MAX)
-		return err_input(e, "the device image is too large: %zu bytes and %zu kernels (limits: %d, %d)", c->ptx_size,
+	const void *image = is_gpu(s) ? c->cubin : c->ptx;
+	size_t image_size = is_gpu(s) ? c->cubin_size : c->ptx_size;
+	if (image_size > CONTROL_IMAGE_MAX || c->n_kernels > CONTROL_RESOURCES_MAX)
+		return err_input(e, "the device image is too large: %zu bytes and %zu kernels (limits: %d, %d)", image_size,
 				 c->n_kernels, CONTROL_IMAGE_MAX, CONTROL_RESOURCES_MAX);
 	free(s->image);
 	free(s->resources);
-	s->image = malloc(c->ptx_size + 1);
+	s->image = malloc(image_size + 1);
 	s->resources = calloc(c->n_kernels + 1, sizeof *s->resources);
 	if (!s->image || !s->resources)
 		BUG("out of memory");
-	memcpy(s->image, c->ptx, c->ptx_size);
-	s->image_size = c->ptx_size;
+	memcpy(s->image, image, image_size);
+	s->image_size = image_size;
 	s->n_resources = 0;
 	for (size_t i = 0; i < c->n_kernels; i++) {
 		const struct kernel_resources *k = &c->kernels[i];
@@ -344,6 +408,55 @@ int session_written(struct session *s, uint32_t id, bool *whole, uint64_t *first
 		return -1;
 	*whole = r.a != 0;
 	*first = r.b;
+	return 0;
+}
+
+/* ---- tapes ---- */
+
+int session_patch(struct session *s, uint32_t id, uint64_t offset, const void *data, uint64_t size, struct err *e)
+{
+	while (size) {
+		uint64_t n = size < CONTROL_PATCH_MAX ? size : CONTROL_PATCH_MAX;
+		struct control_patch m = {CONTROL_PATCH, id, offset, n};
+		struct wire_reply r;
+		if (session_send(s, &m, sizeof m, -1, e) < 0)
+			return -1;
+		if (wire_send_stream(s->control, data, n) < 0)
+			return session_lost(s, "broke off while it was given part of a tensor", e);
+		if (session_reply(s, CONTROL_PATCH, &r, NULL, 0, SESSION_PATIENCE_MS, e) < 0)
+			return -1;
+		data = (const char *)data + n;
+		offset += n;
+		size -= n;
+	}
+	return 0;
+}
+
+int session_replay(struct session *s, int tape, struct device_replay *out, struct fault *f, struct err *e)
+{
+	struct control_id m = {CONTROL_REPLAY, (uint32_t)tape};
+	struct control_replayed c;
+	struct wire_reply r;
+	if (session_send(s, &m, sizeof m, -1, e) < 0)
+		return -1;
+	struct pollfd p = {s->control, POLLIN, 0};
+	if (poll(&p, 1, REPLAY_MS) == 0) {
+		*f = (struct fault){.kind = FAULT_BUDGET};
+		snprintf(f->detail, sizeof f->detail, "the kernels did not end within %d s when they were launched again", REPLAY_MS / 1000);
+		session_stop(s);
+		return 0;
+	}
+	if (session_reply(s, CONTROL_REPLAY, &r, &c, sizeof c, SESSION_PATIENCE_MS, e) < 0)
+		return -1;
+	if (c.fault.kind >= FAULT_KINDS)
+		return session_lost(s, "sent a fault of no kind", e);
+	c.fault.kernel[sizeof c.fault.kernel - 1] = 0;
+	c.fault.file[sizeof c.fault.file - 1] = 0;
+	c.fault.detail[sizeof c.fault.detail - 1] = 0;
+	*out = c.replay;
+	*f = c.fault;
+	if (f->kind != FAULT_NONE)
+		session_stop(s);
 	return 0;
 }
 

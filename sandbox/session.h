@@ -27,7 +27,7 @@
 struct session;
 
 struct session_options {
-	const char *device;		/* "emulated:h200" */
+	const char *device;		/* "emulated:h200", "gpu:0" */
 	unsigned threads;		/* host threads of the emulated GPU; 0: cores */
 	uint64_t memory;		/* device memory limit, 0: 8 GiB */
 	uint64_t budget;		/* warp-instructions per launch, 0: default */
@@ -45,6 +45,7 @@ int session_load(struct session *s, const struct compiled *c, struct err *e);
 /* Forget all memory and state of the previous case. */
 int session_reset(struct session *s, struct err *e);
 
+enum { SESSION_TENSORS_MAX = 256 };	/* at a time */
 enum session_role { SESSION_INPUT, SESSION_OUTPUT, SESSION_WORKSPACE };
 /* Allocate a tensor of `size` bytes (256-byte aligned, guard zones around).  INPUT: uploaded from data and read-only.
  * OUTPUT: poisoned, counts as not written.  WORKSPACE: undefined.  *id: for arguments and downloads. */
@@ -80,6 +81,7 @@ struct session_run {
 	int stdin_fd, stdout_fd, stderr_fd;	/* program only; -1: none / captured */
 	struct jail_limits limits;	/* of the guest; the wall limit covers device time too */
 	bool profile;			/* collect per-line counters */
+	bool tape;			/* keep what solve() (and prepare()) did as the next tape, for session_replay */
 	/* out */
 	bool done;			/* solve() returned and the device was synchronised without error */
 	bool has_prepare;		/* the submission defines prepare() */
@@ -106,6 +108,13 @@ struct session_run {
 int session_run(struct session *s, struct session_run *r, struct err *e);
 void session_run_free(struct session_run *r);
 bool session_dead(const struct session *s);
+
+/* ---- timing on a GPU: tapes, see device.h; ERR_SYSTEM on a device without ---- */
+/* Change part of an input, as if it had been laid out so. */
+int session_patch(struct session *s, uint32_t id, uint64_t offset, const void *data, uint64_t size, struct err *e);
+/* Poison every output, then do all tapes once more in turn (tape >= 0: that one alone), host code out of the picture.
+ * 0; a kernel that fails meanwhile is told by f. */
+int session_replay(struct session *s, int tape, struct device_replay *out, struct fault *f, struct err *e);
 int session_kernel(struct session *s, uint32_t index, struct device_kernel *out, struct err *e);
 
 /* main() of the device process, reached by re-executing this program as `judge __device`; never returns to the judge's

@@ -9,6 +9,13 @@
 struct session {
 	struct session_options options;
 	char device[16], profile_id[32];
+	unsigned ordinal;		/* of a GPU */
+	char library[256];		/* where its driver lies */
+	/* environment of its process: where libraries lie beside the system's, and the folders mounted for that */
+	char search[1024], folder_names[4][256];
+	const char *environment[3];
+	struct jail_mount folders[4];
+	unsigned n_folders;
 	struct profile profile;
 	struct device_properties properties;
 	struct jail *jail;

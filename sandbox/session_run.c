@@ -38,7 +38,7 @@ static int lay_arguments(const struct session_argument *in, unsigned n, struct c
 static int begin(struct session *s, const struct session_run *r, int guest, struct err *e)
 {
 	struct control_run m = {.kind = CONTROL_RUN, .program = r->program, .has_prepare = r->prepare != NULL,
-				.profile = r->profile, .n_solve = r->n_solve, .n_prepare = r->prepare ? r->n_prepare : 0};
+				.profile = r->profile, .tape = r->tape, .n_solve = r->n_solve, .n_prepare = r->prepare ? r->n_prepare : 0};
 	if (lay_arguments(r->solve, m.n_solve, m.solve, "solve", e) < 0 ||
 	    lay_arguments(r->prepare, m.n_prepare, m.prepare, "prepare", e) < 0)
 		return -1;
@@ -144,7 +144,11 @@ static int take_report(struct session *s, struct session_run *r, struct err *e)
 	r->allocations = c.allocations;
 	r->allocated_bytes = c.allocated_bytes;
 	r->syncs = c.syncs;
-	return take_lists(s, r, &c, e);
+	if (take_lists(s, r, &c, e) < 0)
+		return -1;
+	if (c.broken)
+		session_stop(s);	/* the next request has a fresh one made */
+	return 0;
 }
 
 /* How long the device may go on after the guest's end: what is left of its wall time, for work that a program queued;

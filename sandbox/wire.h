@@ -94,8 +94,8 @@ struct wire_argument {
 struct control_open {
 	uint32_t kind, threads;
 	uint64_t memory, budget;
-	uint32_t checks, pad;
-	char device[16];
+	uint32_t checks, ordinal;
+	char device[16], library[256];	/* library: where libcuda lies */
 	struct profile profile;
 };
 enum { CONTROL_IMAGE_MAX = 256 << 20, CONTROL_RESOURCES_MAX = 4096, CONTROL_TENSORS_MAX = 256 };
@@ -103,9 +103,12 @@ struct control_load { uint32_t kind, n_resources; uint64_t size; };
 struct control_bare { uint32_t kind, pad; };
 struct control_tensor { uint32_t kind, role; uint64_t size; char name[32]; };
 struct control_id { uint32_t kind, id; };
+struct control_patch { uint32_t kind, id; uint64_t offset, size; };	/* size: at most CONTROL_PATCH_MAX */
+enum { CONTROL_PATCH_MAX = 16 << 20 };
+struct control_replayed { struct device_replay replay; struct fault fault; };
 struct control_argument { uint32_t kind /* as struct session_argument */, tensor; int64_t i; double f; };
 struct control_run {
-	uint32_t kind, program, has_prepare, profile, n_solve, n_prepare;
+	uint32_t kind, program, has_prepare, profile, tape, n_solve, n_prepare;
 	struct control_argument solve[WIRE_ARGUMENTS], prepare[WIRE_ARGUMENTS];
 };
 
@@ -113,6 +116,7 @@ struct control_run {
 enum { CONTROL_LAUNCHES_MAX = 1 << 16, CONTROL_LINES_MAX = 1 << 14, CONTROL_TEXT_MAX = 1 << 20, CONTROL_TRAFFIC_MAX = 256 };
 struct control_report {
 	uint32_t done, has_prepare, protocol_error, cuda_error;
+	uint32_t broken;		/* the device can do no more: a fresh process is needed */
 	struct fault fault;
 	char protocol_text[200], cuda_detail[WIRE_TEXT + 1];
 	uint64_t host_copies, host_copy_bytes, allocations, allocated_bytes, syncs;

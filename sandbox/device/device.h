@@ -1,6 +1,6 @@
 /* One interface, two devices: what a device process needs of the thing that runs kernels.
  *
- * Implemented by emulated.c (over ptx/emu.h) and, with a real GPU, over the CUDA driver API.  Used only inside the
+ * Implemented by emulated.c (over ptx/emu.h) and, with a real GPU, by gpu.c over the CUDA driver API.  Used only inside the
  * device process (serve.c); the judge talks to that process through session.h.  Device addresses are opaque to the
  * caller.  CUDA errors are sticky as in the real runtime: after a fault each call returns the same error until reset.
  */
@@ -25,6 +25,8 @@ struct device_options {
 	uint64_t memory;
 	uint64_t budget;
 	bool checks;
+	unsigned ordinal;		/* which GPU */
+	const char *library;		/* where libcuda lies; of the emulated GPU unused */
 	void (*print)(void *user, const char *text, size_t size);	/* device printf */
 	void *user;
 };
@@ -43,6 +45,7 @@ struct device_properties {		/* what cudaDeviceProp and cudaDeviceGetAttribute ar
 	uint32_t registers_per_block, registers_per_sm, threads_per_block, threads_per_sm, blocks_per_sm;
 	uint64_t memory;
 	bool emulated;
+	char uuid[48], driver[16];	/* a GPU's: "GPU-3f2c...", "13.0"; empty for an emulated one */
 };
 
 enum { DEVICE_READ_ONLY = 1, DEVICE_ZERO = 2, DEVICE_POISON = 4, DEVICE_DIRTY = 8 /* counts as written */ };
@@ -76,8 +79,28 @@ struct device_report {			/* of one launch */
 };
 void device_report_free(struct device_report *r);
 
+/* One step of a tape: what solve() asked of the device, in order, to be done again. */
+struct device_step {
+	enum { STEP_LAUNCH, STEP_COPY, STEP_FILL, STEP_UPLOAD, STEP_DOWNLOAD } kind;
+	bool prepare;			/* done by prepare(): replayed, not timed */
+	struct device_launch launch;	/* its params lie in data */
+	uint64_t dst, src, size;	/* bytes; addresses of the device */
+	uint32_t pattern, pattern_bytes;
+	void *data;			/* malloc'd: parameters, or what is uploaded */
+};
+
+struct device_clocks {			/* as the driver tells; 0: it does not */
+	uint32_t sm_mhz, memory_mhz, temperature, milliwatts;
+	uint64_t throttle;		/* NVML's clocks event reasons that slow it down */
+};
+
+struct device_replay {
+	double us;			/* of all tapes, one after the other */
+	struct device_clocks clocks;	/* just after */
+};
+
 struct device_ops {
-	const char *name;		/* "emulated" */
+	const char *name;		/* "emulated", "gpu" */
 	int (*open)(const struct device_options *o, struct device **out, struct err *e);
 	void (*close)(struct device *d);
 	void (*properties)(struct device *d, struct device_properties *out);
@@ -93,7 +116,10 @@ struct device_ops {
 	int (*copy)(struct device *d, uint64_t dst, uint64_t src, uint64_t size, struct fault *f);
 	int (*fill)(struct device *d, uint64_t addr, uint64_t pattern, unsigned pattern_bytes /* 1, 2, 4 */, uint64_t count, struct fault *f);
 	int (*protect)(struct device *d, uint64_t addr, unsigned flags, struct fault *f);
-	/* every byte written by a kernel or copy since alloc or poison? *first: offset of the first that was not */
+	/* fill an output with what no right answer is; it counts as not written */
+	int (*poison)(struct device *d, uint64_t addr, uint64_t size, struct fault *f);
+	/* every byte written by a kernel or copy since alloc or poison? *first: offset of the first that was not (a GPU can
+	 * only tell by the poison that is left) */
 	bool (*written)(struct device *d, uint64_t addr, uint64_t size, uint64_t *first);
 	int (*launch)(struct device *d, const struct device_launch *l, struct device_report *out, struct err *e);
 	uint32_t (*occupancy)(struct device *d, uint32_t kernel, uint32_t threads, uint32_t shared_dynamic);
@@ -104,8 +130,22 @@ struct device_ops {
 	/* range of addresses that allocations lie in; size 0: not known beforehand */
 	void (*range)(struct device *d, uint64_t *base, uint64_t *size);
 	void (*reset)(struct device *d);		/* free all allocations, initial module variables, clear errors */
+	/* Is this process of no more use after a fault?  NULL: never. */
+	bool (*broken)(struct device *d);
+	/* Has anything been written outside the allocations, as far as their guard zones tell?  -1 and *f if so.  NULL where
+	 * every access is checked. */
+	int (*audit)(struct device *d, struct fault *f);
+	/* Tapes (NULL: the device has none).  add: the steps of one run of solve(), which the device takes over, are the next
+	 * tape.  replay: all tapes in turn, as one piece of work with cold caches; tape >= 0: that one alone.  They last
+	 * until reset. */
+	int (*tape_add)(struct device *d, struct device_step *steps, uint32_t n, struct err *e);
+	int (*replay)(struct device *d, int tape, struct device_replay *out, struct fault *f, struct err *e);
 };
+void device_steps_free(struct device_step *steps, uint32_t n);
 
-extern const struct device_ops device_emulated;
+extern const struct device_ops device_emulated, device_gpu;
+
+/* Where the CUDA driver's library lies on this machine, a real path, for device_options.library.  false: there is none. */
+bool device_gpu_find(char *path, size_t size);
 
 #endif

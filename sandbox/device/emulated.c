@@ -132,17 +132,24 @@ static void *host(struct device *d, uint64_t addr, uint64_t size, struct fault *
 	return p;
 }
 
+static int emulated_poison(struct device *d, uint64_t addr, uint64_t size, struct fault *f)
+{
+	void *p = host(d, addr, size, f);
+	if (!p)
+		return -1;
+	memset(p, 0xff, size);
+	mem_mark_unwritten(d->mem, addr, size);
+	return 0;
+}
+
 static int emulated_alloc(struct device *d, uint64_t size, unsigned flags, const char *name, uint64_t *addr, struct fault *f)
 {
 	unsigned mf = (flags & DEVICE_READ_ONLY ? MEM_READ_ONLY : 0u) | (flags & DEVICE_ZERO ? MEM_ZERO : 0u) |
 		      (flags & DEVICE_DIRTY ? MEM_INITIALISED : 0u);
 	if (mem_alloc(d->mem, size, mf, name, addr) < 0)
 		return bad(f, FAULT_OUT_OF_MEMORY, 0, "device memory is exhausted");
-	if (flags & DEVICE_POISON) {
-		const char *why;
-		memset(mem_host(d->mem, *addr, size, &why), 0xff, size);
-		mem_mark_unwritten(d->mem, *addr, size);
-	}
+	if (flags & DEVICE_POISON && emulated_poison(d, *addr, size, f) < 0)
+		return -1;
 	if (d->n == d->room) {
 		d->room = d->room ? 2 * d->room : 64;
 		d->allocations = realloc(d->allocations, d->room * sizeof *d->allocations);
@@ -309,7 +316,7 @@ const struct device_ops device_emulated = {
 	.open = emulated_open, .close = emulated_close, .properties = emulated_properties, .load = emulated_load,
 	.kernel_count = emulated_kernel_count, .kernel = emulated_kernel, .symbol = emulated_symbol,
 	.alloc = emulated_alloc, .release = emulated_release, .upload = emulated_upload, .download = emulated_download,
-	.copy = emulated_copy, .fill = emulated_fill, .protect = emulated_protect, .written = emulated_written,
+	.copy = emulated_copy, .fill = emulated_fill, .protect = emulated_protect, .poison = emulated_poison, .written = emulated_written,
 	.launch = emulated_launch, .occupancy = emulated_occupancy, .traffic = emulated_traffic, .flush = emulated_flush,
 	.reset = emulated_reset, .time_us = emulated_time_us, .range = emulated_range,
 };

@@ -161,7 +161,10 @@ static void do_release(struct run *r, const struct wire_release *m)
 	size_t i = allocation_index(r, m->addr);
 	int error = INVALID_VALUE;
 	if (i < r->n_allocations && r->allocations[i].addr == m->addr) {
-		error = r->server->ops->release(r->server->device, m->addr, &f) < 0 ? error_of(f.kind) : OK;
+		if (r->ask->tape)
+			error = OK;	/* the tape's steps name it */
+		else
+			error = r->server->ops->release(r->server->device, m->addr, &f) < 0 ? error_of(f.kind) : OK;
 		forget_allocation(r, i);
 	}
 	answer(r, WIRE_RELEASE, error, 0, 0);
@@ -175,6 +178,8 @@ static void do_upload(struct run *r, const struct wire_upload *m, size_t size)
 		if (!may_write(r, m->addr, size, "a host-to-device copy") ||
 		    s->ops->upload(s->device, m->addr, m + 1, size, &f) < 0)
 			r->upload = INVALID_VALUE;
+		else
+			tape_upload(r, m->addr, m + 1, size, m->last);
 	}
 	r->report.host_copy_bytes += size;
 	if (!m->last)
@@ -212,8 +217,11 @@ static void do_download(struct run *r, const struct wire_download *m)
 		int error = r->sticky;
 		while (!error && fill < WIRE_PIECE && left) {
 			uint64_t n = m->width - at < WIRE_PIECE - fill ? m->width - at : WIRE_PIECE - fill;
-			if (s->ops->download(s->device, m->addr + row * m->pitch + at, s->packet + fill, n, &f) < 0)
+			uint64_t from = m->addr + row * m->pitch + at;
+			if (s->ops->download(s->device, from, s->packet + fill, n, &f) < 0)
 				error = INVALID_VALUE;
+			else
+				tape_step(r, (struct device_step){.kind = STEP_DOWNLOAD, .src = from, .size = n}, NULL, 0);
 			fill += n;
 			left -= n;
 			at += n;
@@ -240,6 +248,9 @@ static void do_copy(struct run *r, const struct wire_copy *m)
 		if (!may_write(r, dst, m->width, "a device-to-device copy") ||
 		    s->ops->copy(s->device, dst, m->src + i * m->src_pitch, m->width, &f) < 0)
 			error = INVALID_VALUE;
+		else
+			tape_step(r, (struct device_step){.kind = STEP_COPY, .dst = dst, .src = m->src + i * m->src_pitch, .size = m->width},
+				  NULL, 0);
 	}
 	answer(r, WIRE_COPY, error, 0, 0);
 }
@@ -262,6 +273,9 @@ static void do_fill(struct run *r, const struct wire_fill *m)
 		if (!may_write(r, addr, width, "cudaMemset") ||
 		    s->ops->fill(s->device, addr, m->value, m->unit, m->width, &f) < 0)
 			error = INVALID_VALUE;
+		else
+			tape_step(r, (struct device_step){.kind = STEP_FILL, .dst = addr, .size = width, .pattern = m->value,
+							  .pattern_bytes = m->unit}, NULL, 0);
 	}
 	answer(r, WIRE_FILL, error, 0, 0);
 }
@@ -271,7 +285,7 @@ static void do_reset(struct run *r)
 {
 	struct server *s = r->server;
 	struct fault f = {0};
-	while (r->n_allocations) {
+	while (r->n_allocations && !r->ask->tape) {
 		s->ops->release(s->device, r->allocations[r->n_allocations - 1].addr, &f);
 		forget_allocation(r, r->n_allocations - 1);
 	}
@@ -422,6 +436,8 @@ static void do_launch(struct run *r, const struct wire_launch *m, size_t size)
 		return;
 	}
 	record(r, m, &report);
+	if (report.fault.kind == FAULT_NONE)
+		tape_step(r, (struct device_step){.kind = STEP_LAUNCH, .launch = l}, m + 1, size);
 	if (report.fault.kind != FAULT_NONE) {
 		first_fault(r, &report.fault);
 		if (report.fault.kind == FAULT_BAD_LAUNCH)
@@ -514,6 +530,12 @@ static void do_phase(struct run *r, const struct wire_phase *m)
 
 static void do_done(struct run *r)
 {
+	struct server *s = r->server;
+	struct fault f = {0};
+	if (!r->sticky && s->ops->audit && s->ops->audit(s->device, &f) < 0) {
+		first_fault(r, &f);
+		r->sticky = error_of(f.kind);
+	}
 	int error = r->sticky ? r->sticky : r->pending;
 	r->report.done = !error;
 	r->report.syncs++;
@@ -601,6 +623,7 @@ void guest_serve(struct run *r)
 			handle(r, r->server->packet, size);
 	}
 	take_traffic(r);
+	r->report.broken = r->server->ops->broken && r->server->ops->broken(r->server->device);
 }
 
 void run_free(struct run *r)
@@ -608,5 +631,6 @@ void run_free(struct run *r)
 	free(r->launches);
 	free(r->lines);
 	free(r->allocations);
+	tape_free(&r->tape);
 	buf_free(&r->text);
 }

@@ -64,7 +64,9 @@ static int do_open(struct server *s, const struct control_open *m, const struct 
 	if (!*devices)
 		return err_input(e, "there is no device \"%.*s\"", (int)sizeof m->device, m->device);
 	struct device_options o = {.profile = &m->profile, .threads = m->threads, .memory = m->memory, .budget = m->budget,
-				   .checks = m->checks != 0, .print = print, .user = s};
+				   .checks = m->checks != 0, .ordinal = m->ordinal, .library = m->library, .print = print, .user = s};
+	if (!memchr(m->library, 0, sizeof m->library))
+		return err_system(e, "the path of the driver does not end");
 	if ((*devices)->open(&o, &s->device, e) < 0)
 		return -1;
 	s->ops = *devices;
@@ -175,6 +177,48 @@ static int do_written(struct server *s, const struct control_id *m, struct err *
 	return 0;
 }
 
+static int patch(struct server *s, const struct tensor *t, uint64_t offset, const void *data, uint64_t size, struct err *e)
+{
+	struct fault f = {0};
+	if (s->ops->protect(s->device, t->addr, 0, &f) < 0 || s->ops->upload(s->device, t->addr + offset, data, size, &f) < 0 ||
+	    s->ops->protect(s->device, t->addr, DEVICE_READ_ONLY, &f) < 0)
+		return fault_err(&f, t->name, e);
+	return 0;
+}
+
+static int do_patch(struct server *s, const struct control_patch *m, struct err *e)
+{
+	struct control_patch ask = *m;
+	if (ask.size > CONTROL_PATCH_MAX)
+		return err_system(e, "a patch of %llu bytes: the limit is %d", (unsigned long long)ask.size, CONTROL_PATCH_MAX);
+	CLEANUP_FREE char *data = take_stream(s, ask.size);
+	const struct tensor *t = find_tensor(s, ask.id, e);
+	if (!t)
+		return -1;
+	if (t->role != SESSION_INPUT || ask.offset > t->size || ask.size > t->size - ask.offset)
+		return err_system(e, "a patch of %s that is not inside an input", t->name);
+	if (patch(s, t, ask.offset, data, ask.size, e) < 0)
+		return -1;
+	reply(s, CONTROL_PATCH, 0, 0, NULL, 0);
+	return 0;
+}
+
+static int do_replay(struct server *s, const struct control_id *m, struct err *e)
+{
+	struct control_replayed out = {0};
+	if (!s->ops->replay)
+		return err_system(e, "the %s device has no tapes", s->ops->name);
+	for (uint32_t i = 0; i < s->n_tensors; i++) {
+		const struct tensor *t = &s->tensors[i];
+		if (t->role == SESSION_OUTPUT && t->size && s->ops->poison(s->device, t->addr, t->size, &out.fault) < 0)
+			return fault_err(&out.fault, t->name, e);
+	}
+	if (s->ops->replay(s->device, (int)m->id, &out.replay, &out.fault, e) < 0)
+		return -1;
+	reply(s, CONTROL_REPLAY, 0, 0, &out, sizeof out);
+	return 0;
+}
+
 static int do_describe(struct server *s, const struct control_id *m, struct err *e)
 {
 	if (m->id >= s->n_kernels)
@@ -199,6 +243,8 @@ static int do_run(struct server *s, const struct control_run *m, int fd, struct 
 	CLEANUP_FD int guest = fd;
 	if (fd < 0)
 		return err_system(e, "a run without a socket");
+	if (ask.tape && !s->ops->tape_add)
+		return err_system(e, "the %s device has no tapes", s->ops->name);
 	if (check_arguments(s, ask.solve, ask.n_solve, e) < 0 || check_arguments(s, ask.prepare, ask.n_prepare, e) < 0)
 		return -1;
 	struct run *r = calloc(1, sizeof *r);
@@ -209,6 +255,10 @@ static int do_run(struct server *s, const struct control_run *m, int fd, struct 
 	guest_serve(r);
 	s->run = NULL;
 	int rc = 0;
+	if (ask.tape && r->report.done && r->failure.kind == ERR_NONE) {
+		s->ops->tape_add(s->device, r->tape.steps, r->tape.n, &r->failure);
+		r->tape = (struct tape){0};
+	}
 	if (r->failure.kind != ERR_NONE) {
 		*e = r->failure;
 		rc = -1;
@@ -241,6 +291,8 @@ static void handle(struct server *s, const struct device_ops *const *devices, co
 		case CONTROL_FETCH: rc = do_fetch(s, packet, &e); break;
 		case CONTROL_WRITTEN: rc = do_written(s, packet, &e); break;
 		case CONTROL_DESCRIBE: rc = do_describe(s, packet, &e); break;
+		case CONTROL_PATCH: rc = do_patch(s, packet, &e); break;
+		case CONTROL_REPLAY: rc = do_replay(s, packet, &e); break;
 		case CONTROL_RUN:
 			rc = do_run(s, packet, fd, &e);
 			fd = -1;
@@ -284,7 +336,7 @@ int serve(int control, const struct device_ops *const *devices)
 
 int device_main(int argc, char **argv)
 {
-	static const struct device_ops *const devices[] = {&device_emulated, NULL};
+	static const struct device_ops *const devices[] = {&device_emulated, &device_gpu, NULL};
 	(void)argv;
 	if (argc != 2) {
 		fputs("judge __device is started by judge itself\n", stderr);

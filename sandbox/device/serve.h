@@ -35,6 +35,16 @@ struct server {
 	char *packet;			/* WIRE_PACKET bytes */
 };
 
+/* What a run asked of the device, step by step, for a device that can do it again. */
+struct tape {
+	struct device_step *steps;
+	uint32_t n, room;
+	uint64_t bytes;			/* held by the steps */
+	bool open;			/* the last upload goes on */
+};
+enum { TAPE_STEPS_MAX = 1 << 16 };
+static const uint64_t TAPE_BYTES_MAX = 256 << 20;
+
 /* One run: what the guest did.  Its lists grow to the CONTROL_*_MAX of wire.h and no further. */
 struct run {
 	struct server *server;
@@ -55,6 +65,7 @@ struct run {
 	struct allocation *allocations;	/* sorted by address */
 	size_t n_allocations, allocations_room;
 	uint64_t allocated;
+	struct tape tape;		/* if asked for */
 	struct err failure;		/* our own failure, kind ERR_NONE if none */
 };
 
@@ -62,6 +73,12 @@ struct run {
 void guest_serve(struct run *r);
 void guest_print(struct run *r, const char *text, size_t size);
 void run_free(struct run *r);
+
+/* Record a step; data (n bytes) is copied.  What is too much for a tape ends in a fault of the run. */
+void tape_step(struct run *r, struct device_step step, const void *data, size_t n);
+/* A piece of an upload; pieces that follow each other are one step. */
+void tape_upload(struct run *r, uint64_t addr, const void *data, size_t n, bool last);
+void tape_free(struct tape *t);
 
 /* The process: serve the judge on descriptor `control` with the devices of the NULL-terminated list.  Exit status. */
 int serve(int control, const struct device_ops *const *devices);

@@ -1,54 +1,14 @@
 /* A kernel as the loader sees it: names, parameters, what it can reach, where its shared variables lie. */
 #include "emu_int.h"
 
+#include "../base/pretty_name.h"
+
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
-extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *status);
-
 enum { RECURSION_STACK = 1 << 20, RECURSION_LOCAL = 16 << 10, MAX_LOCAL = 512 << 10, DEFAULT_MAX_THREADS = 1024,
        MAX_DEPTH = 2000 };
-
-/* ---- names ---- */
-
-/* "void gemv<4, float>(int const*, int)" to "gemv<4, float>" */
-static void strip_signature(char *name)
-{
-	size_t n = strlen(name);
-	int depth = 0;
-	if (n == 0 || name[n - 1] != ')')
-		return;
-	while (n-- > 0) {
-		if (name[n] == ')')
-			depth++;
-		if (name[n] == '(' && --depth == 0)
-			break;
-	}
-	if (n == 0 || n == SIZE_MAX)
-		return;
-	name[n] = '\0';
-	/* a template's name comes behind its return type */
-	int angle = 0;
-	for (size_t i = 0; i < n; i++) {
-		angle += name[i] == '<';
-		angle -= name[i] == '>';
-		if (name[i] == ' ' && angle == 0) {
-			memmove(name, name + i + 1, n - i);
-			return;
-		}
-	}
-}
-
-static void set_pretty(struct emu_kernel_info *info)
-{
-	int status = -1;
-	char *text = __cxa_demangle(info->name, NULL, NULL, &status);
-	if (status == 0 && text)
-		strip_signature(text);
-	snprintf(info->pretty, sizeof info->pretty, "%s", status == 0 && text ? text : info->name);
-	free(text);
-}
 
 /* ---- what it reaches ---- */
 
@@ -204,7 +164,7 @@ int kernel_prepare(struct emu_kernel *k, const struct emu_resources *r, size_t n
 	const struct ptx_func *f = k->entry->func;
 	struct arena *a = k->module->arena;
 	k->info.name = f->name;
-	set_pretty(&k->info);
+	pretty_name(k->info.name, k->info.pretty, sizeof k->info.pretty);
 	set_params(k, a);
 	if (find_reach(k, a, e) < 0 || place_shared(k, a, e) < 0)
 		return -1;

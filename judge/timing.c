@@ -1,0 +1,340 @@
+/* Timing on a GPU: see timing.h. */
+#include "timing.h"
+
+#include "../sandbox/base/cleanup.h"
+#include "element.h"
+#include "gpu_lock.h"
+#include "oracle.h"
+#include "progress.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 2, THREADS = 16,
+       CHUNK = 4096, CHUNKS = 3, CHUNK_ALIGN = 64, ATTEMPTS = 2 };
+static const double PRECISION = 0.005, STEADY = 0.05, SECONDS = 2.5;
+static const uint64_t HOST_MAX = 6ull << 30;
+
+struct work {
+	struct runner *runner;
+	const struct case_spec *spec;
+	struct case_report *out;
+	struct testcase *tests;		/* one a set, as all below */
+	struct answer *answers;
+	struct run_case *sets;
+	unsigned n;
+	int oracle;
+	/* oracles on threads */
+	pthread_mutex_t lock;
+	unsigned next;
+	bool again, failed;
+	struct err err;
+};
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static uint64_t draw(uint64_t below)
+{
+	uint64_t x;
+	if (getrandom(&x, sizeof x, 0) != sizeof x)
+		BUG("no random numbers");
+	return below ? x % below : 0;
+}
+
+/* ---- figures ---- */
+
+unsigned timing_sets(uint64_t bytes, uint64_t host, uint64_t l2, unsigned tensors)
+{
+	uint64_t n = bytes ? (4 * l2 + bytes - 1) / bytes : MAX_SETS;
+	if (n < MIN_SETS)
+		n = MIN_SETS;
+	if (n > MAX_SETS)
+		n = MAX_SETS;
+	if (host && n > HOST_MAX / host)
+		n = HOST_MAX / host;
+	if (tensors && n > SESSION_TENSORS_MAX / tensors)
+		n = SESSION_TENSORS_MAX / tensors;
+	return n < 2 ? 2 : (unsigned)n;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static unsigned rank(double at, unsigned n)
+{
+	return at < 0 ? 0 : at > n - 1 ? n - 1 : (unsigned)at;
+}
+
+void timing_median(double *us, unsigned n, double *median, double *low, double *high, double *spread)
+{
+	double half = 0.98 * sqrt(n);	/* 1.96 standard deviations of the rank */
+	qsort(us, n, sizeof *us, ascending);
+	*median = n % 2 ? us[n / 2] : (us[n / 2 - 1] + us[n / 2]) / 2;
+	*low = us[rank(floor((n - 1) / 2.0 - half), n)];
+	*high = us[rank(ceil((n - 1) / 2.0 + half), n)];
+	*spread = (us[rank(ceil(0.95 * (n - 1)), n)] - us[rank(floor(0.05 * (n - 1)), n)]) / *median;
+}
+
+/* ---- oracles ---- */
+
+static void *run_oracles(void *arg)
+{
+	struct work *w = arg;
+	bool unsandboxed = w->runner->options->unsandboxed;
+	for (;;) {
+		struct err e = {0};
+		pthread_mutex_lock(&w->lock);
+		unsigned i = w->next++;
+		bool none = i >= w->n || w->failed;
+		pthread_mutex_unlock(&w->lock);
+		if (none)
+			return NULL;
+		int rc = w->again ? oracle_again(w->oracle, &w->tests[i], unsandboxed, &w->answers[i], &e)
+				  : oracle_run(w->oracle, &w->tests[i], unsandboxed, &w->answers[i], &e);
+		if (rc == 0)
+			continue;
+		pthread_mutex_lock(&w->lock);
+		if (!w->failed)
+			w->err = e;
+		w->failed = true;
+		pthread_mutex_unlock(&w->lock);
+	}
+}
+
+static int ask_oracles(struct work *w, bool again, struct err *e)
+{
+	pthread_t threads[THREADS];
+	unsigned n = 0, want = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	w->next = 0;
+	w->again = again;
+	while (n + 1 < want && n < THREADS && n + 1 < w->n && pthread_create(&threads[n], NULL, run_oracles, w) == 0)
+		n++;
+	run_oracles(w);
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	if (!w->failed)
+		return 0;
+	*e = w->err;
+	return -1;
+}
+
+/* ---- sets ---- */
+
+static int make_sets(struct work *w, struct err *e)
+{
+	const struct grade_options *o = w->runner->options;
+	struct testcase first;
+	struct device_properties g;
+	uint64_t bytes = 0;
+	if (testcase_make(o->problem, w->spec, &o->secret, o->judging, &first, e) < 0 || session_properties(w->runner->session, &g, e) < 0)
+		return -1;
+	for (unsigned i = 0; i < o->problem->n_arguments; i++)
+		bytes += first.tensors[i].bytes;
+	w->n = timing_sets(bytes, answer_size(&first), g.l2_bytes, o->problem->n_arguments);
+	w->tests = calloc(w->n, sizeof *w->tests);
+	w->answers = calloc(w->n, sizeof *w->answers);
+	w->sets = calloc(w->n, sizeof *w->sets);
+	if (!w->tests || !w->answers || !w->sets)
+		BUG("out of memory");
+	for (unsigned i = 0; i < w->n; i++) {
+		char judging[80];
+		snprintf(judging, sizeof judging, "%.60s/set %u", o->judging, i);
+		if (testcase_make(o->problem, w->spec, &o->secret, judging, &w->tests[i], e) < 0)
+			return -1;
+		w->sets[i] = (struct run_case){.runner = w->runner, .t = &w->tests[i], .answer = &w->answers[i], .out = w->out};
+	}
+	w->oracle = oracle_open(o->problem, o->unsandboxed, e);
+	return w->oracle < 0 ? -1 : ask_oracles(w, false, e);
+}
+
+/* solve() once for each set, checked like any case.  The first set's book is the report's. */
+static int record(struct work *w, struct err *e)
+{
+	struct book first;
+	if (session_reset(w->runner->session, e) < 0)
+		return -1;
+	for (unsigned i = 0; i < w->n; i++)
+		if (case_lay_out(&w->sets[i], e) < 0)
+			return -1;
+	for (unsigned i = 0; i < w->n && (i == 0 || w->out->verdict == VERDICT_AC); i++) {
+		struct run_case *c = &w->sets[i];
+		int rc = case_run(c, true, e) < 0 ? -1 : case_judge(c, e);
+		session_run_free(&c->run);
+		if (rc < 0)
+			return -1;
+		if (i == 0)
+			first = w->out->book;
+		else if (w->out->verdict == VERDICT_WA)
+			case_say(w->out, VERDICT_WA, "right for the first input set, wrong for set %u after it: does it keep something from one "
+				 "call to the next?", i + 1);
+	}
+	w->out->book = first;
+	return 0;
+}
+
+/* ---- passes ---- */
+
+/* Some places of every input of a set take on what another set has there: elements that are as good as any. */
+static int mutate(struct work *w, unsigned set, struct err *e)
+{
+	const struct problem *p = w->tests[set].problem;
+	unsigned from = (set + 1 + (unsigned)draw(w->n - 1)) % w->n;
+	for (unsigned i = 0; i < p->n_arguments; i++) {
+		uint64_t size = w->tests[set].tensors[i].bytes;
+		if (p->arguments[i].role != ROLE_INPUT)
+			continue;
+		for (unsigned k = 0; k < (size > 64 * CHUNK ? CHUNKS : 1); k++) {
+			uint64_t n = size / 2 < CHUNK ? (size + 1) / 2 : CHUNK;
+			uint64_t at = draw(size - n + 1) / CHUNK_ALIGN * CHUNK_ALIGN;
+			n = n / element_bytes(p->arguments[i].type) * element_bytes(p->arguments[i].type);
+			char *mine = (char *)(uintptr_t)w->answers[set].tensors[i].data + at;	/* the answer's own map */
+			memcpy(mine, (const char *)w->answers[from].tensors[i].data + at, n);
+			if (n && session_patch(w->runner->session, w->sets[set].ids[i], at, mine, n, e) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int mutate_all(struct work *w, struct err *e)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		if (mutate(w, i, e) < 0)
+			return -1;
+	return 0;
+}
+
+/* One pass; *us: of one solve().  A fault becomes the verdict. */
+static int pass(struct work *w, double *us, struct device_clocks *clocks, struct err *e)
+{
+	struct device_replay replay;
+	struct fault *f = &w->out->fault;
+	if (mutate_all(w, e) < 0 || session_replay(w->runner->session, -1, &replay, f, e) < 0)
+		return -1;
+	*us = replay.us / w->n;
+	*clocks = replay.clocks;
+	if (f->kind != FAULT_NONE)
+		case_say(w->out, verdict_find(fault_verdict(f->kind)), "right when solve() runs, but its launches, done again on other inputs, "
+			 "fail: %s%s%s", fault_name(f->kind), *f->detail ? ": " : "", f->detail);
+	return 0;
+}
+
+static int verify(struct work *w, unsigned set, unsigned n_passes, struct err *e)
+{
+	struct case_report *out = w->out;
+	if (case_check_outputs(&w->sets[set], e) < 0)
+		return -1;
+	if (out->verdict != VERDICT_AC) {
+		char why[sizeof out->why];
+		memcpy(why, out->why, sizeof why);
+		case_say(out, VERDICT_WA, "right when solve() runs, wrong when its launches are done again on changed inputs (pass %u, set %u): "
+			 "%.300s", n_passes, set + 1, why);
+	}
+	return 0;
+}
+
+static int spot_check(struct work *w, unsigned n_passes, struct err *e)
+{
+	unsigned set = (unsigned)draw(w->n);
+	if (oracle_again(w->oracle, &w->tests[set], w->runner->options->unsandboxed, &w->answers[set], e) < 0)
+		return -1;
+	return verify(w, set, n_passes, e);
+}
+
+static int verify_all(struct work *w, unsigned n_passes, struct err *e)
+{
+	if (ask_oracles(w, true, e) < 0)
+		return -1;
+	for (unsigned i = 0; i < w->n && w->out->verdict == VERDICT_AC; i++)
+		if (verify(w, i, n_passes, e) < 0)
+			return -1;
+	return 0;
+}
+
+static bool slower(const struct device_clocks *a, const struct device_clocks *b)
+{
+	return a->sm_mhz && b->sm_mhz && fabs((double)a->sm_mhz - b->sm_mhz) > 0.03 * a->sm_mhz;
+}
+
+static int measure(struct work *w, struct err *e)
+{
+	double us[MAX_PASSES], sorted[MAX_PASSES], median = NAN, one;
+	struct timing *t = &w->out->timing;
+	struct device_clocks clocks;
+	unsigned spots[SPOT_CHECKS], n = 0;
+	for (unsigned i = 0; i < SPOT_CHECKS; i++)
+		spots[i] = 1 + (unsigned)draw(MIN_PASSES);
+	for (unsigned i = 0; i < WARM_UP && w->out->verdict == VERDICT_AC; i++)
+		if (pass(w, &one, &t->before, e) < 0)
+			return -1;
+	t->disturbed = false;
+	for (double end = now() + SECONDS; n < MAX_PASSES && w->out->verdict == VERDICT_AC;) {
+		if (pass(w, &us[n++], &clocks, e) < 0)
+			return -1;
+		t->disturbed |= clocks.throttle != 0 || slower(&t->before, &clocks);
+		for (unsigned i = 0; i < SPOT_CHECKS && w->out->verdict == VERDICT_AC; i++)
+			if (spots[i] == n && spot_check(w, n, e) < 0)
+				return -1;
+		memcpy(sorted, us, n * sizeof *us);
+		timing_median(sorted, n, &median, &t->low_us, &t->high_us, &t->spread);
+		if (n >= MIN_PASSES && (t->high_us - t->low_us <= PRECISION * median || now() > end))
+			break;
+	}
+	t->after = clocks;
+	t->passes = n;
+	t->sets = w->n;
+	t->disturbed |= t->spread > STEADY;
+	w->out->book.time_us = median;
+	return w->out->verdict == VERDICT_AC ? verify_all(w, n, e) : 0;
+}
+
+static int cold(struct work *w, struct err *e)
+{
+	struct device_replay replay;
+	if (session_replay(w->runner->session, 0, &replay, &w->out->fault, e) < 0)
+		return -1;
+	w->out->timing.cold_us = replay.us;
+	return 0;
+}
+
+static int run_all(struct work *w, struct err *e)
+{
+	struct device_properties g;
+	if (make_sets(w, e) < 0 || session_properties(w->runner->session, &g, e) < 0)
+		return -1;
+	CLEANUP_FD int lock = gpu_lock(g.uuid, e);
+	if (lock < 0 || record(w, e) < 0)
+		return -1;
+	for (unsigned i = 0; i < ATTEMPTS && w->out->verdict == VERDICT_AC && (i == 0 || w->out->timing.disturbed); i++)
+		if (measure(w, e) < 0)
+			return -1;
+	return w->out->verdict == VERDICT_AC ? cold(w, e) : 0;
+}
+
+int timing_case(struct runner *r, const struct case_spec *spec, struct case_report *out, struct err *e)
+{
+	struct work w = {.runner = r, .spec = spec, .out = out, .oracle = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+	int rc = !r->session && runner_load(r, e) < 0 ? -1 : run_all(&w, e);
+	for (unsigned i = 0; i < w.n && w.answers; i++)
+		answer_free(&w.answers[i]);
+	if (w.oracle >= 0)
+		close(w.oracle);
+	free(w.tests);
+	free(w.answers);
+	free(w.sets);
+	return rc;
+}

@@ -1,0 +1,25 @@
+/* Timing on a GPU: what solve() did, replayed over many inputs without any host code of the submission.
+ *
+ * Theory of operation.  Several input sets of different data, together more than four times the L2 cache (at least MIN_SETS of
+ * them), lie in device memory, each with outputs of its own.  solve() runs once for each and is checked; what it did is a
+ * tape.  A pass is one graph of all tapes in turn, started with cold caches; its time over the number of sets is one
+ * measurement.  Between passes some places of every input are overwritten with what another set has there, and outputs are
+ * poisoned, so that nothing kept from an earlier pass is right any more: after two random passes one set is checked, after the
+ * last pass all of them, with what the oracle expects of the inputs as they are then.  Passes go on until the 95% confidence
+ * interval of the median is within 0.5%, or time is up.
+ */
+#ifndef JUDGE_TIMING_H
+#define JUDGE_TIMING_H
+
+#include "grade_case.h"
+
+/* out: verdict, book with the measured time, timing.  0, or -1: our own failure. */
+int timing_case(struct runner *r, const struct case_spec *spec, struct case_report *out, struct err *e);
+
+/* Median of n times and its confidence interval by order statistics (normal approximation of the binomial). */
+void timing_median(double *us, unsigned n, double *median, double *low, double *high, double *spread);
+
+/* How many input sets: `bytes` each (all tensors), an answer of `host` bytes each. */
+unsigned timing_sets(uint64_t bytes, uint64_t host, uint64_t l2, unsigned tensors);
+
+#endif
