@@ -138,8 +138,11 @@ static int time_one(struct work *w, struct runner *runner, struct case_report *r
 		return 0;
 	if (testcase_work(&w->cases[r - w->g->cases], &bytes, &flops, e) < 0)
 		return -1;
-	r->floor_us = model_floor_us(&w->g->device, bytes, flops, w->o->problem->unit);
-	r->efficiency = score_efficiency(r->floor_us, r->book.time_us, &r->impossible);
+	r->floor_us = calibration_floor_us(&w->g->calibration, bytes, flops, w->o->problem->unit);
+	if (isnan(r->floor_us))
+		return err_input(e, "%s lacks what problem %s counts in (%s): it can't be graded on it", w->g->device.name, w->o->problem->id,
+				 w->o->problem->unit);
+	r->efficiency = score_efficiency(r->floor_us, r->book.time_us, r->gpu ? SCORE_SLACK_MEASURED : SCORE_SLACK_MODELLED, &r->impossible);
 	return 0;
 }
 
@@ -160,7 +163,7 @@ static int run_one(struct work *w, struct runner *runner, unsigned i, struct err
 		if (testcase_work(&w->cases[i], &bytes, &flops, e) < 0)
 			return -1;
 		r->floor_us = model_floor_us(&w->g->device, bytes, flops, w->o->problem->unit);
-		r->efficiency = score_efficiency(r->floor_us, r->book.time_us, &r->impossible);
+		r->efficiency = score_efficiency(r->floor_us, r->book.time_us, r->gpu ? SCORE_SLACK_MEASURED : SCORE_SLACK_MODELLED, &r->impossible);
 	}
 	return 0;
 }
@@ -304,6 +307,23 @@ static int run_cases(struct work *w, struct err *e)
 	return 0;
 }
 
+/* The peaks of this GPU: as kept, or measured now. */
+static int calibrate(struct work *w, struct err *e)
+{
+	struct grading *g = w->g;
+	struct err none = {0};
+	if (w->o->samples_only || calibration_load(&g->gpu, &g->calibration, &none) == 0)
+		return 0;
+	progress_stage(w->o->progress, "calibrate", 0);
+	if (calibration_measure(w->gpu.session, w->o->device->arch, w->o->unsandboxed, w->o->progress, &g->calibration, e) < 0)
+		return err_wrap(e, "measuring the peaks of %s", g->device.name);
+	if (calibration_store(&g->calibration, &none) < 0)
+		progress_result(w->o->progress, "not kept: %s", none.text);
+	else
+		progress_result(w->o->progress, "%.0f GB/s", g->calibration.read_gbs);
+	return 0;
+}
+
 /* A refused image says which instruction of which line: that the emulated device lacks it is not the program's fault, and
  * with a GPU no obstacle. */
 static int load_image(struct work *w, struct err *e)
@@ -355,7 +375,7 @@ static int run_all(struct work *w, struct err *e)
 		*e = session_err;
 		return -1;
 	}
-	if (load_image(w, e) < 0)
+	if ((w->gpu.device && calibrate(w, e) < 0) || load_image(w, e) < 0)
 		return -1;
 	return w->g->verdict == VERDICT_AC ? run_cases(w, e) : 0;
 }
@@ -378,6 +398,15 @@ static void choose_shown(struct grading *g)
 	}
 }
 
+/* What limits a kernel on the GPU is what the emulated device says of its timing case of that name. */
+static void borrow_limiters(struct grading *g)
+{
+	for (unsigned i = 0; i < g->n_cases; i++)
+		for (unsigned k = 0; k < g->n_cases && g->cases[i].gpu && g->cases[i].spec->timing; k++)
+			if (!g->cases[k].gpu && g->cases[k].ran && !strcmp(g->cases[i].spec->name, g->cases[k].spec->name))
+				g->cases[i].book.limiter = g->cases[k].book.limiter;
+}
+
 static void score(struct grading *g)
 {
 	double efficiency[256], time[256];
@@ -394,6 +423,7 @@ static void score(struct grading *g)
 	g->score = score_points(g->problem, accepted, g->efficiency);
 	g->tier = score_tier(g->problem, accepted, g->efficiency);
 	choose_shown(g);
+	borrow_limiters(g);
 }
 
 int grade(const struct grade_options *o, struct grading *g, struct err *e)
@@ -418,6 +448,7 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 		w.gpu = (struct runner){.options = o, .device = o->device->device, .grading = g, .arena = g->lanes[0],
 					.session = o->device->session};
 		o->device->session = NULL;
+		g->gpu = o->device->properties;
 	}
 	int rc = run_all(&w, e);
 	oracle_pool_stop(w.oracles);

@@ -23,6 +23,7 @@
 #include "../sandbox/compile.h"
 #include "../sandbox/ptx/profile.h"
 #include "book.h"
+#include "calibration.h"
 #include "check.h"
 #include "seed.h"
 #include "verdict.h"
@@ -88,6 +89,8 @@ struct grading {
 	const char *name, *source;
 	size_t size;
 	struct profile device;
+	struct device_properties gpu;	/* with a GPU, as is its calibration, which floors are made of */
+	struct calibration calibration;
 	bool modelled;			/* false: on a GPU, after the same cases on the emulated one */
 	char not_emulated[300];		/* why the emulated device could not check it first; "" if it could */
 	char seed[SEED_HEX + 1];

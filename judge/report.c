@@ -245,8 +245,12 @@ static void put_timing(const struct grading *g, const struct term *t)
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
 		if (g->cases[i].gpu != g->modelled)
 			put_timing_case(&g->cases[i], t);
-	term_put(t, STYLE_DIM, "       time: %s %s, cold caches; floor: the bytes (or flops) that nobody can avoid, at its peak rate\n",
-		 g->modelled ? "modelled on" : "measured on", g->device.name);
+	if (g->modelled)
+		term_put(t, STYLE_DIM, "       time: modelled on %s, cold caches; floor: the bytes (or flops) that nobody can avoid, at its peak "
+			 "rate\n", g->device.name);
+	else
+		term_put(t, STYLE_DIM, "       time: measured on this %s; floor: the bytes (or flops) that nobody can avoid, at the peak measured "
+			 "here (%.0f GB/s)\n", g->device.name, g->calibration.read_gbs);
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases && !g->modelled; i++)
 		if (g->cases[i].gpu && g->cases[i].timing.passes)
 			put_measurement(&g->cases[i], t);

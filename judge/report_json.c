@@ -87,12 +87,39 @@ static void put_worst(struct json_writer *w, const struct case_report *r)
 	json_close(w, ']');
 }
 
+static void put_clocks(struct json_writer *w, const char *key, const struct device_clocks *c)
+{
+	json_open(w, key, '{');
+	json_write_unsigned(w, "sm_mhz", c->sm_mhz);
+	json_write_unsigned(w, "memory_mhz", c->memory_mhz);
+	json_write_unsigned(w, "temperature", c->temperature);
+	json_write_number(w, "watts", c->milliwatts / 1e3);
+	json_write_unsigned(w, "throttle", c->throttle);
+	json_close(w, '}');
+}
+
+static void put_measurement(struct json_writer *w, const struct timing *t)
+{
+	json_open(w, "measurement", '{');
+	json_write_unsigned(w, "sets", t->sets);
+	json_write_unsigned(w, "passes", t->passes);
+	json_write_number(w, "low_us", t->low_us);
+	json_write_number(w, "high_us", t->high_us);
+	json_write_number(w, "spread", t->spread);
+	json_write_number(w, "cold_us", t->cold_us);
+	json_write_bool(w, "disturbed", t->disturbed);
+	put_clocks(w, "before", &t->before);
+	put_clocks(w, "after", &t->after);
+	json_close(w, '}');
+}
+
 static void put_case(struct json_writer *w, const struct case_report *r)
 {
 	json_open(w, NULL, '{');
 	json_write_string(w, "name", r->spec->name);
 	json_write_bool(w, "visible", r->spec->visible);
 	json_write_bool(w, "timing", r->spec->timing);
+	json_write_bool(w, "gpu", r->gpu);
 	json_open(w, "sizes", '{');
 	for (unsigned i = 0; i < r->sizes.n; i++)
 		json_write_integer(w, r->sizes.at[i].name, r->sizes.at[i].value);
@@ -110,6 +137,8 @@ static void put_case(struct json_writer *w, const struct case_report *r)
 		json_write_number(w, "floor_us", r->floor_us);
 		json_write_number(w, "efficiency", r->efficiency);
 		json_write_string(w, "limiter", limiter_name(r->book.limiter));
+		if (r->gpu)
+			put_measurement(w, &r->timing);
 	}
 	json_close(w, '}');
 }
@@ -220,6 +249,12 @@ void report_json(const struct grading *g, bool profile, struct buf *out)
 	json_write_string(&w, "submission", g->name);
 	json_write_string(&w, "device", g->device.name);
 	json_write_bool(&w, "modelled", g->modelled);
+	if (!g->modelled) {
+		json_write_string(&w, "uuid", g->gpu.uuid);
+		json_write_string(&w, "driver", g->gpu.driver);
+		json_write_number(&w, "read_gbs", g->calibration.read_gbs);
+		json_write_string(&w, "not_emulated", *g->not_emulated ? g->not_emulated : NULL);
+	}
 	json_write_string(&w, "verdict", verdict_code(g->verdict));
 	json_write_string(&w, "text", *g->why ? g->why : verdict_text(g->verdict));
 	json_write_number(&w, "score", g->samples_only ? NAN : g->score);

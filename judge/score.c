@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-double score_efficiency(double floor_us, double time_us, bool *impossible)
+double score_efficiency(double floor_us, double time_us, double slack, bool *impossible)
 {
-	*impossible = time_us < floor_us * (1 - 1e-9);
+	*impossible = time_us < floor_us * (1 - slack);
 	if (*impossible || !(time_us > 0) || !(floor_us > 0))
 		return 0;
 	return floor_us >= time_us ? 1 : floor_us / time_us;

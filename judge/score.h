@@ -4,9 +4,13 @@
 
 #include "problem.h"
 
-/* floor / time; 0 where there is no time, or where the time is below the floor: that is impossible, never rewarded.
- * The emulated device's arithmetic may round, hence a tolerance of 1e-9. */
-double score_efficiency(double floor_us, double time_us, bool *impossible);
+/* How far below the floor a time may be, as a part of it: the emulated device's arithmetic rounds, and peaks that were measured
+ * are themselves only as sure as the clocks and the power of that moment. */
+#define SCORE_SLACK_MODELLED 1e-9
+#define SCORE_SLACK_MEASURED 0.1
+/* floor / time, at most 1; 0 where there is no time, or where the time is below the floor by more than the slack: that is
+ * impossible, never rewarded. */
+double score_efficiency(double floor_us, double time_us, double slack, bool *impossible);
 /* Geometric mean; 0 if any is 0, NaN of none. */
 double score_mean(const double *efficiency, unsigned n);
 /* Out of 100.  efficiency NaN: no timing case ran for this device, and only the points for being right can be had. */

@@ -20,10 +20,10 @@ static struct problem problem(void)
 TEST(efficiency)
 {
 	bool impossible;
-	CHECK(score_efficiency(2, 4, &impossible) == 0.5 && !impossible);
-	CHECK(score_efficiency(2, 2, &impossible) == 1 && !impossible);
-	CHECK(score_efficiency(2, 1.9, &impossible) == 0 && impossible);
-	CHECK(score_efficiency(2, 0, &impossible) == 0 && impossible);
+	CHECK(score_efficiency(2, 4, SCORE_SLACK_MODELLED, &impossible) == 0.5 && !impossible);
+	CHECK(score_efficiency(2, 2, SCORE_SLACK_MODELLED, &impossible) == 1 && !impossible);
+	CHECK(score_efficiency(2, 1.9, SCORE_SLACK_MODELLED, &impossible) == 0 && impossible);
+	CHECK(score_efficiency(2, 0, SCORE_SLACK_MODELLED, &impossible) == 0 && impossible);
 }
 
 TEST(mean)
