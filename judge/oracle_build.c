@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-enum { MAX_EXECUTABLE = 64 << 20 };
+enum { MAX_EXECUTABLE = 64 << 20, CACHE_MODE = 0755 /* the jail's user executes it */ };
 
 /* Whether the package is one of the judge's own folder, where make builds the oracles. */
 static bool is_own(const struct problem *p)
@@ -71,9 +71,10 @@ static void cache_keep(int fd, const char *path)
 	if (!*paths()->cache || paths_make(paths()->cache) < 0 || fstat(fd, &st) < 0)
 		return;
 	snprintf(temporary, sizeof temporary, "%s.%d", path, (int)getpid());
-	CLEANUP_FD int out = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+	CLEANUP_FD int out = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, CACHE_MODE);
 	if (out < 0)
 		return;
+	bool good = fchmod(out, CACHE_MODE) == 0;	/* whatever the umask */
 	off_t at = 0;
 	while (at < st.st_size) {
 		ssize_t n = copy_file_range(fd, &at, out, NULL, (size_t)(st.st_size - at), 0);
@@ -85,8 +86,18 @@ static void cache_keep(int fd, const char *path)
 			break;
 		at += n;
 	}
-	if (at < st.st_size || rename(temporary, path) < 0)
+	if (!good || at < st.st_size || rename(temporary, path) < 0)
 		unlink(temporary);
+}
+
+/* One that a jail could not execute counts as none, and is made again. */
+static int cache_open(const char *path)
+{
+	struct stat st;
+	CLEANUP_FD int fd = *paths()->cache ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0 || fstat(fd, &st) < 0 || (st.st_mode & CACHE_MODE) != CACHE_MODE)
+		return -1;
+	return take_fd(&fd);
 }
 
 /* ---- build ---- */
@@ -144,7 +155,7 @@ int oracle_open(const struct problem *p, bool unsandboxed, struct err *e)
 		return fd;
 	if (cache_name(p, cached, sizeof cached, e) < 0)
 		return -1;
-	if (*paths()->cache && (fd = open(cached, O_RDONLY | O_CLOEXEC)) >= 0)
+	if ((fd = cache_open(cached)) >= 0)
 		return fd;
 	fd = oracle_build(p, unsandboxed, e);
 	if (fd >= 0)
