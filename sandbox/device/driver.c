@@ -48,6 +48,25 @@ int driver_open(struct driver *d, const char *path, struct err *e)
 	return 0;
 }
 
+void driver_uuid(const struct driver *d, CUdevice id, char *out, size_t size)
+{
+	CUuuid u;
+	size_t n = (size_t)snprintf(out, size, "GPU-");
+	if (d->cuDeviceGetUuid(&u, id) != CUDA_SUCCESS)
+		return;
+	for (unsigned i = 0; i < sizeof u.bytes && n < size; i++) {
+		bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+		n += (size_t)snprintf(out + n, size - n, "%s%02x", dash ? "-" : "", (unsigned char)u.bytes[i]);
+	}
+}
+
+void driver_version(const struct driver *d, char *out, size_t size)
+{
+	int version = 0;
+	d->cuDriverGetVersion(&version);
+	snprintf(out, size, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
 /* ---- NVML ---- */
 
 struct nvml {

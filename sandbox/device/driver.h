@@ -37,6 +37,10 @@ struct driver {
 
 /* path: see device_gpu_find.  ERR_INPUT: no driver, or too old, with what to do. */
 int driver_open(struct driver *d, const char *path, struct err *e);
+/* "GPU-3f2c..."; of a device that does not tell: "GPU-". */
+void driver_uuid(const struct driver *d, CUdevice id, char *out, size_t size);
+/* "13.0" */
+void driver_version(const struct driver *d, char *out, size_t size);
 
 /* NVML.  Clocks of the GPU with this uuid; zeros where NVML can't be had. */
 struct nvml;

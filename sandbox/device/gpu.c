@@ -100,18 +100,6 @@ static int find_granularity(struct device *d, struct err *e)
 	return 0;
 }
 
-static void find_uuid(struct device *d)
-{
-	CUuuid u;
-	size_t n = (size_t)snprintf(d->uuid, sizeof d->uuid, "GPU-");
-	if (d->cu.cuDeviceGetUuid(&u, d->id) != CUDA_SUCCESS)
-		return;
-	for (unsigned i = 0; i < sizeof u.bytes; i++) {
-		bool dash = i == 4 || i == 6 || i == 8 || i == 10;
-		n += (size_t)snprintf(d->uuid + n, sizeof d->uuid - n, "%s%02x", dash ? "-" : "", (unsigned char)u.bytes[i]);
-	}
-}
-
 /* Device printf goes to the process's stdout when the device is waited for: that is a memory file from now on. */
 static int redirect_output(struct device *d, struct err *e)
 {
@@ -138,8 +126,7 @@ static int open_context(struct device *d, struct err *e)
 	    (r = d->cu.cuEventCreate(&d->last, CU_EVENT_DEFAULT)) != CUDA_SUCCESS ||
 	    (r = d->cu.cuEventRecord(d->last, d->stream)) != CUDA_SUCCESS)
 		return cannot(d, r, "no stream", e);
-	d->l2 = (uint64_t)attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-	find_uuid(d);
+	driver_uuid(&d->cu, d->id, d->uuid, sizeof d->uuid);
 	d->nvml = nvml_open(d->uuid);
 	return find_granularity(d, e);
 }
@@ -186,9 +173,7 @@ static int gpu_open(const struct device_options *o, struct device **out, struct 
 static void gpu_properties(struct device *d, struct device_properties *out)
 {
 	size_t memory = 0;
-	int driver = 0;
 	d->cu.cuDeviceTotalMem(&memory, d->id);
-	d->cu.cuDriverGetVersion(&driver);
 	memset(out, 0, sizeof *out);
 #define GET(field, name) out->field = (uint32_t)attribute(d, CU_DEVICE_ATTRIBUTE_##name)
 	GET(major, COMPUTE_CAPABILITY_MAJOR);
@@ -211,7 +196,7 @@ static void gpu_properties(struct device *d, struct device_properties *out)
 	out->memory = memory;
 	d->cu.cuDeviceGetName(out->name, sizeof out->name - 1, d->id);
 	snprintf(out->uuid, sizeof out->uuid, "%s", d->uuid);
-	snprintf(out->driver, sizeof out->driver, "%d.%d", driver / 1000, driver % 1000 / 10);
+	driver_version(&d->cu, out->driver, sizeof out->driver);
 }
 
 /* ---- the image ---- */

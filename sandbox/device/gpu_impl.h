@@ -2,6 +2,7 @@
 #ifndef DEVICE_GPU_IMPL_H
 #define DEVICE_GPU_IMPL_H
 
+#include "cold.h"
 #include "driver.h"
 
 struct gpu_allocation {
@@ -45,7 +46,7 @@ struct device {
 	uint32_t n_functions;
 	int *shared_allowed;		/* dynamic shared memory that each function has been allowed */
 	/* memory */
-	uint64_t granularity, l2;
+	uint64_t granularity;
 	uint32_t poison;
 	struct gpu_allocation *allocations;
 	size_t n, room;
@@ -55,10 +56,7 @@ struct device {
 	struct gpu_tape tapes[GPU_TAPES_MAX];
 	uint32_t n_tapes;
 	CUgraphExec all;
-	CUmodule scrubber;
-	CUfunction scrub;
-	CUdeviceptr scrub_memory;
-	uint64_t scrub_size;
+	struct cold cold;
 	void *sink;			/* pinned: where replayed downloads go */
 	uint64_t sink_size;
 };

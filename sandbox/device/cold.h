@@ -1,0 +1,27 @@
+/* The time of a graph that starts with cold caches.
+ *
+ * Before it, the persisting part of L2 is given back and the whole of L2 is filled by reading other memory (reading, since
+ * lines that were written would be written back in the timed region).  That reading also keeps the GPU busy while the host
+ * enqueues the rest, so that between the two events there is the graph and nothing that waits for the host.
+ */
+#ifndef DEVICE_COLD_H
+#define DEVICE_COLD_H
+
+#include "driver.h"
+
+struct cold {				/* zeroes: not made yet */
+	CUmodule module;
+	CUfunction scrub;
+	CUdeviceptr memory;
+	uint64_t size;
+	unsigned blocks;
+};
+
+/* In the current context.  Made already: nothing happens. */
+CUresult cold_make(struct cold *c, const struct driver *cu, CUdevice id, CUstream stream);
+/* Time of the graph alone, by the events; everything is waited for. */
+CUresult cold_time(const struct cold *c, const struct driver *cu, CUstream stream, CUevent begin, CUevent end, CUgraphExec graph,
+		   float *ms);
+void cold_free(struct cold *c, const struct driver *cu);
+
+#endif
