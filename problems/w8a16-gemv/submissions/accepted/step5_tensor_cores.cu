@@ -1,25 +1,37 @@
 // Step 5: the tensor core as an adder.
 //
 // Against step 4: 16 rows of codes, as exact FP16 integers, are the A side of mma.m16n8k16; x is in B. A product of two FP16
-// numbers is exact and sums are FP32, so nothing is lost. All eight columns of B hold the same x: seven eighths of the
-// tensor core's work are thrown away, and it is still nearly idle.
+// numbers is exact and sums are FP32, so nothing is lost. x takes one of the eight columns of B, the others are zeros: seven
+// eighths of the tensor core's work are thrown away, and it is still nearly idle.
 //
 // For four codes: 1 xor, 2 prmt, 2 subtractions, and a 64th of an mma: 1.3 instructions a weight where there were 3.5; no half-to-float,
 // no fma, and no shuffles at the end, since the mma adds up the lanes. Any 16 columns k may meet in an mma, if A and B
 // have the same ones: lane t of a quad takes 16 bytes of a row's 64, a 128-bit load whose four words are its fragments of
-// four mma's; x needs no reordering either: one 128-bit read gives the B fragments of two.
+// four mma's; x needs no reordering either: one 128-bit read gives the B fragments of two. Only the four lanes of column 0
+// read it.
 //
-// A block of 8 warps does 16 rows, and the warps split the columns. A lane has 8 loads under way: 4 KB a warp, 64 KB an SM.
+// A block of 8 warps does 16 rows, and the warps split the columns. A lane has four loads under way, a warp 2 KB; four blocks an SM
+// make 64 KB.
 #include <cstdint>
 #include <cuda_fp16.h>
 
-constexpr int WARPS = 8, ROWS = 16, LOADS = 4, UNIT = 64 * LOADS;	// codes of a row that a warp takes at a time
-constexpr int BLOCKS = 2;						// a multiprocessor
+constexpr int WARPS = 8, ROWS = 16, LOADS = 2, UNIT = 64 * LOADS;	// codes of a row that a warp takes at a time
+constexpr int BLOCKS = 4;						// a multiprocessor
 
 __device__ __forceinline__ void multiply(float c[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
 {
 	asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
 	    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+// Two fragments of x for the lanes of column 0; the others keep what they have, zeros.
+__device__ __forceinline__ void load_if(bool mine, uint4 &f, const uint4 *from)
+{
+	asm volatile("{\n"
+		     ".reg .pred mine;\n"
+		     "setp.ne.s32 mine, %5, 0;\n"
+		     "@mine ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+		     "}" : "+r"(f.x), "+r"(f.y), "+r"(f.z), "+r"(f.w) : "r"((uint32_t)__cvta_generic_to_shared(from)), "r"((int)mine));
 }
 
 // Two of the four codes of a word as halves: code + 128 under the exponent byte 0x64, minus 1152.
@@ -63,6 +75,7 @@ gemv(const uint4 *__restrict__ Wq, const float *__restrict__ scales, const uint4
 		xs[i] = i < K / 8 ? x[i] : make_uint4(0, 0, 0, 0);
 	__syncthreads();
 
+	uint4 low = make_uint4(0, 0, 0, 0), high = low;
 	int parity = 0;
 	for (int item = blockIdx.x; item < items; item += gridDim.x, parity ^= 1) {
 		float c[2][4] = {};			// two chains of mma's, which don't wait for each other
@@ -83,7 +96,8 @@ gemv(const uint4 *__restrict__ Wq, const float *__restrict__ scales, const uint4
 			const uint4 *b = xs + unit * (UNIT / 8) + 2 * t;
 #pragma unroll
 			for (int j = 0; j < LOADS; j++) {
-				const uint4 low = b[8 * j], high = b[8 * j + 1];
+				load_if(g == 0, low, b + 8 * j);
+				load_if(g == 0, high, b + 8 * j + 1);
 				dot4(c[0], now[0][j].x, now[1][j].x, low.x, low.y);
 				dot4(c[1], now[0][j].y, now[1][j].y, low.z, low.w);
 				dot4(c[0], now[0][j].z, now[1][j].z, high.x, high.y);

@@ -1,14 +1,14 @@
 // Step 6: the copy engine fetches the weights.
 //
-// Against step 5: one thread block a multiprocessor, whose last warp does nothing but order copies: cp.async.bulk brings 2 KB
-// of a row to shared memory, without registers and without an instruction for each 16 bytes, and reports its bytes to an
-// mbarrier. A stage is 16 such pieces, 32 KB; up to six stages are a ring, so 130 to 200 KB are under way on every
-// multiprocessor, where registers held 64, and the ring refills while consumers compute, reduce, or wait for each other.
-// The first stages are ordered before x is staged.
+// Against step 5: one thread block an SM, two teams of eight warps, and each team has a ninth, which does nothing but order
+// copies. cp.async.bulk brings 2 KB of a row to shared memory, without registers and without an instruction for each 16 bytes,
+// and reports its bytes to an mbarrier. A stage is 16 such pieces, 32 KB; two or three stages a team are a ring, so 130 to
+// 200 KB are under way on every SM, where registers held 64, and the ring refills while consumers compute, reduce, or wait
+// for each other. The first stages are ordered before x is staged.
 //
-// "full" of a stage completes when the producer has arrived and all the bytes have come; "empty" when the eight warps that
-// consume it have. Two teams of eight warps take tiles of 16 rows by turns: while one reduces and writes, the other has
-// its stages under way.
+// "full" of a stage completes when the producer has arrived and all the bytes have come; "empty" when the eight consumers
+// have read it. Each team has a ring of its own: with one ring for both, a team that is early would wait for a phase two
+// ahead, and the parity of a phase can't tell that from the phase before.
 //
 // Pieces of a row lie 2048 + 64 bytes apart: eight lanes that read 128 bits (rows g and g + 1, four lanes each) touch 64
 // bytes of either row, and these 64 shift one row to the other half of the banks.
@@ -16,14 +16,24 @@
 #include <cuda_fp16.h>
 
 constexpr int ROWS = 16, LOADS = 4, UNIT = 64 * LOADS;	// codes of a row that a warp takes at a time
-constexpr int TEAMS = 2, TEAM = 8, CONSUMERS = TEAMS * TEAM * 32, THREADS = CONSUMERS + 32;
+constexpr int TEAMS = 2, TEAM = 8, CONSUMERS = TEAMS * TEAM * 32, THREADS = CONSUMERS + TEAMS * 32;
 constexpr int PIECE = TEAM * UNIT, PITCH = PIECE + 64, STAGE = ROWS * PITCH;
-constexpr int MAX_STAGES = 6;
+constexpr int MAX_STAGES = 3;				// a team
 
 __device__ __forceinline__ void multiply(float c[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
 {
 	asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
 	    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+// Two fragments of x for the lanes of column 0; the others keep what they have, zeros.
+__device__ __forceinline__ void load_if(bool mine, uint4 &f, const uint4 *from)
+{
+	asm volatile("{\n"
+		     ".reg .pred mine;\n"
+		     "setp.ne.s32 mine, %5, 0;\n"
+		     "@mine ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+		     "}" : "+r"(f.x), "+r"(f.y), "+r"(f.z), "+r"(f.w) : "r"((uint32_t)__cvta_generic_to_shared(from)), "r"((int)mine));
 }
 
 // Two of the four codes of a word as halves: code + 128 under the exponent byte 0x64, minus 1152.
@@ -59,12 +69,12 @@ __device__ __forceinline__ void wait(uint64_t *barrier, uint32_t parity)
 		     "}" ::"r"(shared_address(barrier)), "r"(parity) : "memory");
 }
 
-// One warp orders all copies: lane r those of row r.
-__device__ void produce(const uint8_t *Wq, uint8_t *ring, uint64_t *full, uint64_t *empty, int stages, int N, int K)
+// One warp orders all copies of a team: lane r those of row r.
+__device__ void produce(const uint8_t *Wq, int team, uint8_t *ring, uint64_t *full, uint64_t *empty, int stages, int N, int K)
 {
 	const int lane = threadIdx.x % 32, items = (N + ROWS - 1) / ROWS, bytes = K;
 	int stage = 0, round = 0;
-	for (int item = blockIdx.x; item < items; item += gridDim.x)
+	for (int item = blockIdx.x + team * gridDim.x; item < items; item += TEAMS * gridDim.x)
 		for (int at = 0; at < bytes; at += PIECE) {
 			const int size = min(PIECE, bytes - at);
 			wait(&empty[stage], round % 2 ^ 1);	// passes at once in the first round
@@ -89,62 +99,73 @@ __global__ void __launch_bounds__(THREADS, 1)
 gemv(const uint8_t *__restrict__ Wq, const float *__restrict__ scales, const uint4 *__restrict__ x, __half *__restrict__ y,
      int N, int K, int stages)
 {
-	extern __shared__ __align__(128) uint8_t shared[];	// the ring; x, zeros past the end
+	extern __shared__ __align__(128) uint8_t shared[];	// a ring a team; x, zeros past the end
 	__shared__ float parts[TEAMS][2][TEAM][ROWS];
-	__shared__ uint64_t full[MAX_STAGES], empty[MAX_STAGES];
-	uint4 *xs = reinterpret_cast<uint4 *>(shared + stages * STAGE);
+	__shared__ uint64_t full[TEAMS][MAX_STAGES], empty[TEAMS][MAX_STAGES];
+	uint4 *xs = reinterpret_cast<uint4 *>(shared + TEAMS * stages * STAGE);
 	const int chunks = (K + PIECE - 1) / PIECE, items = (N + ROWS - 1) / ROWS;
 
 	if (threadIdx.x == 0) {
-		for (int s = 0; s < stages; s++) {
-			asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&full[s])), "r"(1) : "memory");
-			asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&empty[s])), "r"(TEAM) : "memory");
+		for (int i = 0; i < TEAMS * stages; i++) {
+			const uint32_t filled = shared_address(&full[i / stages][i % stages]), emptied = shared_address(&empty[i / stages][i % stages]);
+			asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(filled), "r"(1) : "memory");
+			asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(emptied), "r"(TEAM) : "memory");
 		}
 		asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 	}
 	__syncthreads();
 	if (threadIdx.x >= CONSUMERS) {
-		produce(Wq, shared, full, empty, stages, N, K);
+		const int team = (threadIdx.x - CONSUMERS) / 32;
+		produce(Wq, team, shared + team * stages * STAGE, full[team], empty[team], stages, N, K);
 		return;
 	}
 
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % TEAM, team = threadIdx.x / 32 / TEAM, g = lane / 4, t = lane % 4;
+#pragma unroll 4
 	for (int i = threadIdx.x; i < (K + UNIT - 1) / UNIT * (UNIT / 8); i += CONSUMERS)
 		xs[i] = i < K / 8 ? x[i] : make_uint4(0, 0, 0, 0);
 	asm volatile("barrier.sync 1, %0;" ::"n"(CONSUMERS) : "memory");
 
-	int parity = 0;
-	for (int item = blockIdx.x + team * gridDim.x, turn = team; item < items; item += TEAMS * gridDim.x, turn += TEAMS, parity ^= 1) {
+	const uint8_t *mine = shared + team * stages * STAGE + g * PITCH + warp * UNIT + 16 * t;
+	uint4 low = make_uint4(0, 0, 0, 0), high = low;
+	int parity = 0, s = 0, round = 0;
+	for (int item = blockIdx.x + team * gridDim.x; item < items; item += TEAMS * gridDim.x, parity ^= 1) {
 		const int row = item * ROWS + lane;
 		const bool writer = warp == 0 && lane < ROWS && row < N;
 		const float scale = writer ? __ldg(scales + row) : 0.0f;
 		float c[2][4] = {};			// two chains of mma's, which don't wait for each other
 		for (int chunk = 0; chunk < chunks; chunk++) {
-			const int count = turn * chunks + chunk, s = count % stages;
-			const int first = (chunk * TEAM + warp) * UNIT + 16 * t;	// the lane's first code
-			wait(&full[s], count / stages % 2);
-			const uint8_t *from = shared + s * STAGE + g * PITCH + warp * UNIT + 16 * t;
-			const uint4 *b = xs + first / 8;
+			const int first = (chunk * TEAM + warp) * UNIT;		// the warp's first code
+			wait(&full[team][s], round % 2);
+			uint4 top[LOADS], bottom[LOADS];
 #pragma unroll
 			for (int j = 0; j < LOADS; j++) {
-				if (first - 16 * t + 64 * j >= K)
-					break;
-				uint4 top = make_uint4(0, 0, 0, 0), bottom = top;
-				if (first + 64 * j < K) {	// K is a multiple of 16: a quad's 64 codes may end early
-					top = *reinterpret_cast<const uint4 *>(from + 64 * j);
-					bottom = *reinterpret_cast<const uint4 *>(from + 64 * j + 8 * PITCH);
+				top[j] = bottom[j] = make_uint4(0, 0, 0, 0);
+				if (first + 64 * j + 16 * t < K) {	// K is a multiple of 16: a quad's 64 codes may end early
+					top[j] = *reinterpret_cast<const uint4 *>(mine + s * STAGE + 64 * j);
+					bottom[j] = *reinterpret_cast<const uint4 *>(mine + s * STAGE + 64 * j + 8 * PITCH);
 				}
-				const uint4 low = b[8 * j], high = b[8 * j + 1];
-				dot4(c[0], top.x, bottom.x, low.x, low.y);
-				dot4(c[1], top.y, bottom.y, low.z, low.w);
-				dot4(c[0], top.z, bottom.z, high.x, high.y);
-				dot4(c[1], top.w, bottom.w, high.z, high.w);
+			}
+#pragma unroll
+			for (int j = 0; j < LOADS; j++) {
+				if (first + 64 * j >= K)
+					break;
+				load_if(g == 0, low, xs + (first + 16 * t) / 8 + 8 * j);
+				load_if(g == 0, high, xs + (first + 16 * t) / 8 + 8 * j + 1);
+				dot4(c[0], top[j].x, bottom[j].x, low.x, low.y);
+				dot4(c[1], top[j].y, bottom[j].y, low.z, low.w);
+				dot4(c[0], top[j].z, bottom[j].z, high.x, high.y);
+				dot4(c[1], top[j].w, bottom[j].w, high.z, high.w);
 			}
 			__syncwarp();			// all lanes have read
 			if (lane == 0)
-				asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&empty[s])) : "memory");
+				asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&empty[team][s])) : "memory");
+			if (++s == stages) {
+				s = 0;
+				round++;
+			}
 		}
-		if (t == 0) {
+		if (t == 0) {				// parts has two halves: a slower warp may still read the other one
 			parts[team][parity][warp][g] = c[0][0] + c[1][0];
 			parts[team][parity][warp][g + 8] = c[0][2] + c[1][2];
 		}
@@ -165,7 +186,8 @@ extern "C" void solve(const int8_t *Wq, const float *scales, const __half *x, __
 	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
 	const int items = (N + ROWS - 1) / ROWS, rest = (K + UNIT - 1) / UNIT * UNIT * 2, fixed = 4096;	// static: parts, barriers
-	const int fit = (most - fixed - rest) / STAGE, stages = fit < MAX_STAGES ? fit : MAX_STAGES, shared = stages * STAGE + rest;
+	const int fit = (most - fixed - rest) / (TEAMS * STAGE), stages = fit < MAX_STAGES ? fit : MAX_STAGES;
+	const int shared = TEAMS * stages * STAGE + rest;
 	cudaFuncSetAttribute(gemv, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
 	gemv<<<items < processors ? items : processors, THREADS, shared>>>((const uint8_t *)Wq, scales, (const uint4 *)x, y, N, K, stages);
 }

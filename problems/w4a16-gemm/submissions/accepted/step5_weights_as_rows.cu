@@ -1,0 +1,308 @@
+// Step 5: weights as the rows of the product, large tiles, and two blocks a tile where that fills the GPU.
+//
+// Against step 4:
+// - Roles change sides. An mma is 16 x 8, and here the 16 are columns of y, the 8 are tokens. So tokens come in eights, not
+//   sixteens, and the weights are A: four registers, eight weights of a lane, are one packed word. A shift, four lop3,
+//   four subtractions, four multiplications: 1.6 instructions a weight, with no byte to pick out. Masking with 0x00f000f0 saves
+//   two of three shifts: under the exponent of 64 the nibble's lowest bit counts 1, so the number is 64 + q.
+// - A product of matrices may take k in any order if both sides take the same. prepare() gives lane t of a quad, in each 32 k, the
+//   eight from 8t on: 16 bytes of a row of x, so one 128-bit read brings the B fragments of two steps. No ldmatrix.
+// - Count the bytes from L2 for M = 128, N = 8192, K = 4096. With tiles of 64 x 64 (step 4) x is read by 128 column blocks
+//   and the weights by two row blocks: 134 + 36 MB, some 30 us at 5.7 TB/s. With 128 x 128: 67 + 18 MB.
+// - A warp has 64 columns and 64 tokens: 32 mma's for 2 KB of x and 16 fragments of weights from shared memory. Tiles of 128 x 128
+//   are only four such warps, so another four do the other half of each group, and the two halves meet at the end.
+// - 64 tiles don't fill 132 SMs: two blocks share a tile, half of K each. The first, which was started first,
+//   leaves its sums in the workspace and raises a flag, the second waits for it, adds, and lowers the flag for the next call.
+#include <cstdint>
+#include <cuda_fp16.h>
+
+// The workspace: units of 64 columns of y and a group of 128 k, in the order [columns / 64][groups]. A unit is four tiles of 16
+// columns, a tile is uint2 codes[4][32 lanes], half2 params[16]. A lane's two words of p are its A fragments of two steps of 16 k:
+// of step s = 2p or 2p + 1, register a and pair element b are the nibble at bit 4a + 16b, of column g + 8 (a % 2) and
+// k = 32p + 8t + 4 (s % 2) + 2 (a / 2) + b. params has the scale, and 1024 + zero for the first 8 columns of a tile,
+// 64 + zero for the others: the magic numbers of nibbles under 0x000f000f and under 0x00f000f0.
+constexpr int GROUP = 128, COLUMNS = 64, TILE = 16 * GROUP / 2 + 16 * 4, UNIT = 4 * TILE;	// bytes
+
+__host__ __device__ constexpr int column_blocks(int N) { return (N + COLUMNS - 1) / COLUMNS; }
+
+__global__ void repack(const uint32_t *Wq, const __half *scales, const __half *zeros, uint8_t *workspace, int N, int K)
+{
+	const int groups = K / GROUP, group = blockIdx.x % groups, n0 = blockIdx.x / groups * COLUMNS;
+	const int lane = threadIdx.x % 32, tile = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+	uint8_t *to = workspace + (size_t)blockIdx.x * UNIT + tile * TILE;
+	uint32_t words[8] = {};
+	for (int i = 0; i < 64; i++) {
+		const int s = i / 8, a = i / 2 % 4, b = i % 2, n = n0 + 16 * tile + g + 8 * (a % 2);
+		const int k = GROUP * group + 32 * (s / 2) + 8 * t + 4 * (s % 2) + 2 * (a / 2) + b;
+		if (n < N)
+			words[s] |= (Wq[(size_t)n * (K / 8) + k / 8] >> 4 * (k % 8) & 15) << (4 * a + 16 * b);
+	}
+	for (int p = 0; p < 4; p++)
+		reinterpret_cast<uint2 *>(to)[32 * p + lane] = make_uint2(words[2 * p], words[2 * p + 1]);
+	if (lane < 16) {
+		const int n = n0 + 16 * tile + lane;
+		__half scale = __float2half(0.0f), zero = scale;
+		if (n < N) {
+			scale = scales[(size_t)n * groups + group];
+			zero = zeros[(size_t)n * groups + group];
+		}
+		const __half magic = __float2half(lane < 8 ? 1024.0f : 64.0f);
+		reinterpret_cast<__half2 *>(to + 1024)[lane] = __halves2half2(scale, __hadd(zero, magic));
+	}
+}
+
+__device__ __forceinline__ uint32_t shared_address(const void *p)
+{
+	return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+__device__ __forceinline__ uint32_t bits_of(__half2 h)
+{
+	return *reinterpret_cast<const uint32_t *>(&h);
+}
+
+__device__ __forceinline__ void multiply(float c[4], const __half2 a[4], uint32_t b0, uint32_t b1)
+{
+	asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+	    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(bits_of(a[0])), "r"(bits_of(a[1])), "r"(bits_of(a[2])), "r"(bits_of(a[3])), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ __half2 minus(uint32_t word, uint32_t mask, uint32_t magic, __half2 zero)
+{
+	const uint32_t bits = (word & mask) | magic;		// one lop3
+	return __hsub2(*reinterpret_cast<const __half2 *>(&bits), zero);
+}
+
+// The A fragment of a step from a word of the workspace: whole numbers q - z, exact.
+__device__ __forceinline__ void fragment(__half2 a[4], uint32_t word, __half2 zero0, __half2 zero1)
+{
+	const uint32_t high = word >> 8;
+	a[0] = minus(word, 0x000f000f, 0x64006400, zero0);
+	a[1] = minus(word, 0x00f000f0, 0x54005400, zero1);
+	a[2] = minus(high, 0x000f000f, 0x64006400, zero0);
+	a[3] = minus(high, 0x00f000f0, 0x54005400, zero1);
+}
+
+// ---- many tokens ----
+
+// A block: 64 CB columns, 8 NT TS tokens, and a part of the groups; a warp: 64 columns, 8 NT tokens, and of each group of
+// 128 k a part of 128 / KS. CB warps side by side, TS over the tokens, KS over k: eight.
+template <int NT, int TS, int CB>
+struct shape {
+	static constexpr int WARPS = 8, THREADS = 32 * WARPS, KS = WARPS / TS / CB, TOKENS = 8 * NT * TS, WIDTH = COLUMNS * CB;
+	static constexpr int BLOCKS = NT <= 4 ? 2 : 1;			// of an SM: registers for 64 or 128 sums a lane
+	static constexpr int STAGE = CB * UNIT + TOKENS * GROUP * 2, FIT = 220 * 1024 / BLOCKS / STAGE, STAGES = FIT < 6 ? FIT : 6;
+	static constexpr int SUMS = 16 * NT;				// a lane's
+	static constexpr int OUT_PITCH = WIDTH + 8;			// halves
+	static constexpr int SHARED = STAGES * STAGE;
+	static_assert(KS <= 4 && (KS - 1) * CB * TS * SUMS * 128 <= SHARED && TOKENS * OUT_PITCH * 2 <= SHARED,
+		      "sums and results fit where stages were");
+};
+
+template <int NT, int TS, int CB>
+__global__ void __launch_bounds__(256, (shape<NT, TS, CB>::BLOCKS))
+gemm(const __half *__restrict__ x, const uint8_t *__restrict__ W, __half *__restrict__ y, float *partial, int *flags,
+     int M, int N, int K)
+{
+	using S = shape<NT, TS, CB>;
+	extern __shared__ __align__(128) uint8_t shared[];
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
+	const int side = warp % CB, part = warp / CB % TS, ks = warp / CB / TS;
+	const int blocks = column_blocks(N), groups = K / GROUP, m0 = blockIdx.y * S::TOKENS;
+	const int first = groups * blockIdx.z / gridDim.z, last = groups * (blockIdx.z + 1) / gridDim.z;
+
+	auto copy = [](void *to, const void *from) {
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+	};
+	auto fetch = [&](int group) {
+		uint8_t *stage = shared + (group - first) % S::STAGES * S::STAGE;
+		for (int i = threadIdx.x; i < CB * UNIT / 16; i += S::THREADS) {
+			const int b = min(CB * blockIdx.x + i / (UNIT / 16), blocks - 1);	// past the end: the last again
+			copy(stage + 16 * i, W + ((size_t)b * groups + group) * UNIT + i % (UNIT / 16) * 16);
+		}
+		uint8_t *xs = stage + CB * UNIT;
+#pragma unroll
+		for (int i = threadIdx.x; i < S::TOKENS * 16; i += S::THREADS) {
+			const int m = i / 16, c = i % 16;	// odd tokens: neighbouring 64 bytes exchanged, so that reads don't conflict
+			copy(xs + m * 256 + (c ^ (m & 1) << 2) * 16, x + (size_t)min(m0 + m, M - 1) * K + group * GROUP + 8 * c);
+		}
+	};
+	auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
+
+	float sum[4][NT][4] = {};
+	for (int i = 0; i < S::STAGES - 1; i++) {
+		if (first + i < last)
+			fetch(first + i);
+		commit();
+	}
+	for (int group = first; group < last; group++) {
+		asm volatile("cp.async.wait_group %0;" ::"n"(S::STAGES - 2) : "memory");
+		__syncthreads();		// this group has come, and the stage of the one before has been used
+		if (group + S::STAGES - 1 < last)
+			fetch(group + S::STAGES - 1);
+		commit();
+
+		const uint8_t *stage = shared + (group - first) % S::STAGES * S::STAGE, *unit = stage + side * UNIT;
+		__half2 scale[4][2], zero[4][2];
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+#pragma unroll
+			for (int r = 0; r < 2; r++) {
+				const __half2 p = reinterpret_cast<const __half2 *>(unit + i * TILE + 1024)[8 * r + g];
+				scale[i][r] = __low2half2(p);
+				zero[i][r] = __high2half2(p);
+			}
+#pragma unroll
+		for (int q = 0; q < 4 / S::KS; q++) {
+			const int p = 4 / S::KS * ks + q;	// 32 k: two steps
+			const uint8_t *xs = stage + CB * UNIT + (8 * NT * part + g) * 256 + ((4 * p + t) ^ (g & 1) << 2) * 16;
+			uint4 b[NT];
+#pragma unroll
+			for (int j = 0; j < NT; j++)
+				b[j] = *reinterpret_cast<const uint4 *>(xs + j * 8 * 256);
+#pragma unroll
+			for (int i = 0; i < 4; i++) {
+				const uint2 words = reinterpret_cast<const uint2 *>(unit + i * TILE)[32 * p + lane];
+#pragma unroll
+				for (int s = 0; s < 2; s++) {
+					__half2 a[4];
+					fragment(a, s ? words.y : words.x, zero[i][0], zero[i][1]);
+#pragma unroll
+					for (int r = 0; r < 4; r++)
+						a[r] = __hmul2(a[r], scale[i][r % 2]);
+#pragma unroll
+					for (int j = 0; j < NT; j++)
+						multiply(sum[i][j], a, s ? b[j].z : b[j].x, s ? b[j].w : b[j].y);
+				}
+			}
+		}
+	}
+
+	// The warps over k meet in shared memory, then the blocks over k in the workspace, then rows of y are put together.
+	asm volatile("cp.async.wait_group 0;" ::: "memory");
+	__syncthreads();
+	if (S::KS > 1) {
+		float *meet = reinterpret_cast<float *>(shared) + warp % (CB * TS) * S::SUMS * 32 + lane;
+		if (ks)
+#pragma unroll
+			for (int v = 0; v < S::SUMS; v++)
+				meet[((ks - 1) * CB * TS * S::SUMS + v) * 32] = sum[v / 4 / NT][v / 4 % NT][v % 4];
+		__syncthreads();
+		if (!ks)
+#pragma unroll
+			for (int v = 0; v < S::SUMS; v++)
+				for (int k = 1; k < S::KS; k++)
+					sum[v / 4 / NT][v / 4 % NT][v % 4] += meet[((k - 1) * CB * TS * S::SUMS + v) * 32];
+	}
+	if (gridDim.z == 2) {			// block 0 hands over, block 1, which is started later, takes
+		const int tile = blockIdx.y * gridDim.x + blockIdx.x;
+		float *at = partial + ((size_t)tile * CB * TS + warp) * S::SUMS * 32 + lane;
+		if (blockIdx.z == 0) {
+			if (!ks) {
+#pragma unroll
+				for (int v = 0; v < S::SUMS; v++)
+					__stcg(at + v * 32, sum[v / 4 / NT][v / 4 % NT][v % 4]);
+				__threadfence();
+			}
+			__syncthreads();
+			if (threadIdx.x == 0)
+				atomicExch(flags + tile, 1);
+			return;
+		}
+		if (threadIdx.x == 0) {
+			while (atomicAdd(flags + tile, 0) == 0)
+				__nanosleep(100);
+			flags[tile] = 0;	// for the next call
+			__threadfence();
+		}
+		__syncthreads();
+		if (!ks)
+#pragma unroll
+			for (int v = 0; v < S::SUMS; v++)
+				sum[v / 4 / NT][v / 4 % NT][v % 4] += __ldcg(at + v * 32);
+	}
+	__syncthreads();			// the sums have been read
+	__half *out = reinterpret_cast<__half *>(shared);
+	if (!ks)
+#pragma unroll
+		for (int v = 0; v < S::SUMS; v++) {
+			const int n = 64 * side + 16 * (v / 4 / NT) + g + v % 4 / 2 * 8, m = 8 * (NT * part + v / 4 % NT) + 2 * t + v % 2;
+			out[m * S::OUT_PITCH + n] = __float2half(sum[v / 4 / NT][v / 4 % NT][v % 4]);
+		}
+	__syncthreads();
+	for (int i = threadIdx.x; i < S::TOKENS * S::WIDTH / 8; i += S::THREADS) {
+		const int m = i / (S::WIDTH / 8), n = i % (S::WIDTH / 8) * 8, column = S::WIDTH * blockIdx.x + n;
+		if (m0 + m >= M)
+			break;
+		__half *to = y + (size_t)(m0 + m) * N + column;
+		const __half *from = out + m * S::OUT_PITCH + n;
+		if (N % 8 == 0) {
+			if (column < N)
+				*reinterpret_cast<uint4 *>(to) = *reinterpret_cast<const uint4 *>(from);
+		} else {
+			for (int j = 0; j < 8 && column + j < N; j++)
+				to[j] = from[j];
+		}
+	}
+}
+
+// The workspace after the units: flags, which are 0 between calls, and sums that one block hands to another.
+constexpr int FLAGS = 4096;
+
+static int *flags_of(void *workspace, int N, int K)
+{
+	return reinterpret_cast<int *>(static_cast<uint8_t *>(workspace) + (size_t)column_blocks(N) * (K / GROUP) * UNIT);
+}
+
+extern "C" void prepare(const uint32_t *Wq, const __half *scales, const __half *zeros, void *workspace, int N, int K)
+{
+	repack<<<column_blocks(N) * (K / GROUP), 128>>>(Wq, scales, zeros, static_cast<uint8_t *>(workspace), N, K);
+	cudaMemset(flags_of(workspace, N, K), 0, FLAGS * sizeof(int));
+}
+
+static int processor_count()
+{
+	int device, processors;
+	cudaGetDevice(&device);
+	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+	return processors;
+}
+
+template <int NT, int TS, int CB>
+void many(const __half *x, void *workspace, __half *y, int M, int N, int K)
+{
+	using S = shape<NT, TS, CB>;
+	int *flags = flags_of(workspace, N, K);
+	float *partial = reinterpret_cast<float *>(flags + FLAGS);
+	const uint8_t *end = static_cast<uint8_t *>(workspace) + (size_t)N * K + (size_t)N * K / 16 + (1 << 20);
+	const int columns = (N + S::WIDTH - 1) / S::WIDTH, rows = (M + S::TOKENS - 1) / S::TOKENS, tiles = columns * rows;
+	const size_t bytes = (size_t)tiles * S::WIDTH * S::TOKENS * sizeof(float);
+	const bool split = K >= 1024 && 2 * tiles <= S::BLOCKS * processor_count() && tiles <= FLAGS && reinterpret_cast<uint8_t *>(partial) + bytes <= end;
+	cudaFuncSetAttribute(gemm<NT, TS, CB>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED);
+	gemm<NT, TS, CB><<<dim3(columns, rows, split ? 2 : 1), S::THREADS, S::SHARED>>>(
+		x, static_cast<const uint8_t *>(workspace), y, partial, flags, M, N, K);
+}
+
+static void many_tokens(const __half *x, void *workspace, __half *y, int M, int N, int K)
+{
+	const int tiles = (N + 127) / 128 * ((M + 127) / 128);
+	if (3 * tiles < processor_count())	// small: 64 x 64, or too few multiprocessors have work, even in pairs
+		many<4, 2, 1>(x, workspace, y, M, N, K);
+	else if (M <= 64)
+		many<8, 1, 2>(x, workspace, y, M, N, K);
+	else
+		many<8, 2, 2>(x, workspace, y, M, N, K);
+}
+
+extern "C" void solve(const __half *x, const uint32_t *Wq, const __half *scales, const __half *zeros, __half *y,
+		      void *workspace, int M, int N, int K)
+{
+	if (M <= 8)
+		many<1, 1, 2>(x, workspace, y, M, N, K);
+	else if (M <= 16)
+		many<2, 1, 2>(x, workspace, y, M, N, K);
+	else if (M <= 32)
+		many<4, 1, 2>(x, workspace, y, M, N, K);
+	else
+		many_tokens(x, workspace, y, M, N, K);
+}
