@@ -54,12 +54,16 @@ static int once(const struct options *o, const char *path)
 	struct term err;
 	struct grading g;
 	struct grade_options q = {.judging = "local", .threads = o->threads, .samples_only = o->samples, .profile_lines = o->profile,
-				  .unsandboxed = o->no_sandbox, .name = submission_name(path)};
+				  .gpu_only = o->gpu_only, .sanitize = o->sanitize, .unsandboxed = o->no_sandbox, .name = submission_name(path)};
 	CLEANUP_BUF struct buf source = {0};
 	CLEANUP(device_choice_close) struct device_choice device = {0};
 	if (device_choose(o->device, o->no_sandbox, &device, &e) < 0 || draw_secret(o, &q.secret, &e) < 0 ||
 	    submission_read(path, &source, &e) < 0)
 		return complain(&e);
+	if ((o->sanitize || o->gpu_only) && !device.gpu) {
+		err_input(&e, "%s needs a GPU, and this run is on %s", o->sanitize ? "--sanitize" : "--gpu-only", device.device);
+		return complain(&e);
+	}
 	CLEANUP(problem_closep) struct problem *p = submission_problem(path, o->problem, buf_str(&source), source.size, &e);
 	if (!p)
 		return complain(&e);

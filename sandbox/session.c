@@ -18,7 +18,7 @@
 #include <string.h>
 
 _Static_assert((int)SESSION_TENSORS_MAX == (int)CONTROL_TENSORS_MAX, "session.h and wire.h agree");
-enum { REPLAY_MS = 30000 };
+enum { REPLAY_MS = 30000, TOOL_MS = 60000 };
 static const uint64_t HOST_MEMORY = 16ull << 30;	/* of a GPU's device process */
 
 /* ---- the process ---- */
@@ -50,11 +50,30 @@ static void find_libraries(struct session *s, struct jail_spec *spec)
 	for (size_t n; more && *more; more += n + (more[n] == ':'))
 		if ((n = strcspn(more, ":")))
 			add_folder(s, more, n);
-	const char *const environment[] = {"CUDA_CACHE_DISABLE=1", *s->search ? s->search : NULL, NULL};
+	const char *const environment[] = {"CUDA_CACHE_DISABLE=1", *s->search ? s->search : "JUDGE=1", "HOME=/tmp", NULL};
 	memcpy(s->environment, environment, sizeof environment);
 	spec->envp = s->environment;
 	spec->mounts = s->folders;
 	spec->n_mounts = s->n_folders;
+}
+
+/* argv: the tool's words, then ours. */
+static int under_tool(struct session *s, struct jail_spec *spec, struct err *e)
+{
+	unsigned n = 0, most = sizeof s->tool / sizeof *s->tool - 3;
+	ssize_t length = readlink("/proc/self/exe", s->executable, sizeof s->executable - 1);
+	if (length <= 0)
+		return err_errno(e, "cannot read /proc/self/exe");
+	s->executable[length] = 0;
+	for (const char *const *word = s->options.tool; *word && n < most; word++)
+		s->tool[n++] = *word;
+	s->tool[n++] = s->executable;
+	s->tool[n++] = "__device";
+	s->tool[n] = NULL;
+	spec->argv = s->tool;
+	spec->exe_fd = -1;
+	spec->unsandboxed = true;
+	return 0;
 }
 
 static int start(struct session *s, struct err *e)
@@ -81,6 +100,8 @@ static int start(struct session *s, struct err *e)
 		spec.limits.memory = HOST_MEMORY;
 		spec.limits.tmpfs = 16 << 20;	/* the driver's sockets */
 	}
+	if (s->options.tool && under_tool(s, &spec, e) < 0)
+		return -1;
 #ifdef __SANITIZE_ADDRESS__
 	/* A sanitizer needs files, system calls and address space of its own; such a build is for tests alone. */
 	spec.unsandboxed = true;
@@ -141,7 +162,10 @@ void session_stop(struct session *s)
 		close(s->control);
 	s->control = -1;
 	if (s->jail) {
-		jail_kill(s->jail);
+		/* a tool has its findings to write once the process it watches is gone */
+		struct pollfd gone = {jail_pidfd(s->jail), POLLIN, 0};
+		if (!s->options.tool || poll(&gone, 1, TOOL_MS) != 1)
+			jail_kill(s->jail);
 		last_words(s, words, sizeof words);
 	}
 	s->n_tensors = 0;

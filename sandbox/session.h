@@ -31,8 +31,11 @@ struct session_options {
 	unsigned threads;		/* host threads of the emulated GPU; 0: cores */
 	uint64_t memory;		/* device memory limit, 0: 8 GiB */
 	uint64_t budget;		/* warp-instructions per launch, 0: default */
-	bool no_checks;
+	bool no_checks;			/* of a GPU: plain memory without guard zones */
 	bool unsandboxed;
+	/* A command that runs a GPU's device process: compute-sanitizer or ncu with its options, NULL-terminated, argv[0] a path.
+	 * Such tools need much of the host, so there is no jail: for one's own code only. */
+	const char *const *tool;
 };
 
 struct session *session_open(const struct session_options *o, struct err *e);
@@ -89,6 +92,7 @@ struct session_run {
 	char cuda_error[64];		/* last CUDA error a guest's call got, "cudaErrorInvalidValue", or "" */
 	char cuda_detail[200];		/* why, if the guest runtime could tell: "kernel: block of 2000 threads, ..."; printable,
 					 * but the guest's word */
+	bool cuda_unhandled;		/* it was not taken up by cudaGetLastError, though solve() returned */
 	bool protocol_error;		/* the guest sent what the protocol does not allow */
 	char protocol_text[200];
 	struct jail_result guest;	/* how the guest ended; its output */

@@ -13,9 +13,11 @@ struct session {
 	char library[256];		/* where its driver lies */
 	/* environment of its process: where libraries lie beside the system's, and the folders mounted for that */
 	char search[1024], folder_names[4][256];
-	const char *environment[3];
+	const char *environment[4];
 	struct jail_mount folders[4];
 	unsigned n_folders;
+	char executable[512];		/* this program, for a tool to run */
+	const char *tool[48];
 	struct profile profile;
 	struct device_properties properties;
 	struct jail *jail;

@@ -24,7 +24,7 @@ struct device_options {
 	unsigned threads;
 	uint64_t memory;
 	uint64_t budget;
-	bool checks;
+	bool checks;			/* emulated: every access; a GPU: guard zones around allocations */
 	unsigned ordinal;		/* which GPU */
 	const char *library;		/* where libcuda lies; of the emulated GPU unused */
 	void (*print)(void *user, const char *text, size_t size);	/* device printf */

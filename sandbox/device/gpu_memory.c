@@ -138,7 +138,7 @@ int gpu_alloc(struct device *d, uint64_t size, unsigned flags, const char *name,
 	CUresult r = d->failed;
 	snprintf(a.name, sizeof a.name, "%s", name ? name : "");
 	if (r == CUDA_SUCCESS)
-		r = d->n < GUARDED_MAX ? map(d, &a) : d->cu.cuMemAlloc(&a.addr, size);
+		r = d->options.checks && d->n < GUARDED_MAX ? map(d, &a) : d->cu.cuMemAlloc(&a.addr, size);
 	if (r == CUDA_ERROR_OUT_OF_MEMORY)
 		return bad(f, FAULT_OUT_OF_MEMORY, 0, "device memory is exhausted");
 	if (done(d, r, f) < 0)
