@@ -38,6 +38,7 @@ struct worker {				/* a host thread's own */
 	uint64_t *diverged;		/* by code index */
 	struct mem_site *sites;
 	struct block *block;		/* a resident block, reused */
+	struct wmma_plan *plans;	/* of wmma accesses, made when there is one: see exec_matrix.c */
 };
 
 /* ---- a resident block ---- */
@@ -151,6 +152,14 @@ void block_begin(struct block *b, struct worker *w, uint64_t linear, struct trac
 void block_end(struct block *b);		/* it has run */
 /* The constants of a function into its frame, for the lanes of mask; local: where each lane's local variables begin. */
 void block_fill(struct block *b, struct warp *w, const struct lowered *f, unsigned char *frame, uint32_t mask, const uint32_t *local);
+
+/* exec_mem.c: the lanes' addresses (row + offset) into out; those that are generic addresses of shared memory to offsets */
+void exec_addresses(const unsigned char *regs, uint32_t row, unsigned bits, int64_t offset, uint64_t *out);
+void exec_shared_offsets(uint64_t *addr);
+static inline struct mem_site *exec_site(const struct exec *x, const struct access *a)
+{
+	return &x->worker->sites[a->op.site];
+}
 
 /* exec_fault.c: fill block->ctx.fault; return -1 */
 int exec_fault(struct exec *x, enum fault_kind kind, uint32_t lanes, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

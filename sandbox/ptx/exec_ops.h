@@ -12,9 +12,11 @@ alu_fn exec_copy1, exec_copy32, exec_copy64;
 
 /* exec_mem.c: detail is a struct access */
 exec_op exec_load, exec_store, exec_atomic, exec_param_load, exec_param_store;
-exec_op exec_async_copy, exec_matrix_load, exec_matrix_store, exec_wmma_load, exec_wmma_store;
+exec_op exec_async_copy;
 exec_op exec_async_commit;		/* no detail */
 exec_op exec_async_wait;		/* imm: newest groups that may stay; aux: all */
+/* exec_matrix.c: detail is a struct access */
+exec_op exec_matrix_load, exec_matrix_store, exec_wmma_load, exec_wmma_store;
 /* exec_misc.c */
 exec_op exec_activemask;		/* d */
 exec_op exec_clock;			/* d, aux: bits, imm: enum ptx_sreg */

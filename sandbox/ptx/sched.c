@@ -36,6 +36,8 @@ void sched_fit(struct emu *g, const struct program *p)
 		free(w->tally);
 		free(w->diverged);
 		free(w->sites);
+		free(w->plans);
+		w->plans = NULL;
 		w->tally = need(p->n_code + 1u, sizeof *w->tally);
 		w->diverged = need(p->n_code + 1u, sizeof *w->diverged);
 		w->sites = need(p->n_sites, sizeof *w->sites);
@@ -49,6 +51,7 @@ void sched_free(struct emu *g)
 		free(g->workers[i].tally);
 		free(g->workers[i].diverged);
 		free(g->workers[i].sites);
+		free(g->workers[i].plans);
 		block_free(g->workers[i].block);
 	}
 	free(g->workers);
