@@ -111,7 +111,7 @@ $(B)/tests/golden_test: tests/golden/forms.c
 
 $(B)/bench/%: tests/bench/%.c $(OBJ)
 	@mkdir -p $(@D) && echo "  LD    $@"
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o,$^) $(LDLIBS)
 
 install: all    ## copy to PREFIX (default /usr/local)
 	install -D -m 755 $(B)/judge $(DESTDIR)$(PREFIX)/bin/judge

@@ -1,12 +1,14 @@
 /* An L1 cache, of a block or of an SM: sectored, LRU, 16 ways, sets picked by a hash of the line.
  *
  * Real L1s are close to fully associative.  Emptying the cache for the next block costs nothing: tags carry the number of
- * the block.
+ * the block.  The ways of a set stay where they are; their order of use is one word, four bits a way, and a byte of each
+ * tag finds the way that may hold a line in one comparison.
  */
 #include "model.h"
 
 #include "../base/err.h"
 
+#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +18,13 @@ enum { WAYS = 16, LINE = 128, EPOCH_BITS = 22 };
 static const uint64_t LINE_MASK = (1ull << (64 - EPOCH_BITS)) - 1;
 
 struct set {
-	uint64_t tags[WAYS];		/* most recently used first; 0: empty */
+	uint64_t order;			/* ways, the most recently used lowest */
 	uint8_t sectors[WAYS];
-};
+	uint8_t hints[WAYS];		/* hint_of each tag */
+	uint64_t tags[WAYS];		/* 0: empty */
+} __attribute__((aligned(64)));
+
+static const uint64_t FIRST_ORDER = 0xfedcba9876543210;
 
 struct l1 {
 	struct set *sets;
@@ -46,29 +52,30 @@ void l1_free(struct l1 *l)
 	free(l);
 }
 
-static void new_epoch(struct l1 *l)
+static void clear(struct l1 *l)
 {
-	if (++l->epoch >> EPOCH_BITS) {
-		memset(l->sets, 0, l->room * sizeof *l->sets);
-		l->epoch = 1;
-	}
+	memset(l->sets, 0, l->room * sizeof *l->sets);
+	for (uint32_t i = 0; i < l->room; i++)
+		l->sets[i].order = FIRST_ORDER;
+	l->epoch = 1;
 }
 
 void l1_begin(struct l1 *l, uint32_t bytes, struct trace *t)
 {
-	uint32_t lines = bytes / LINE;
+	uint32_t lines = bytes / LINE, ways = lines < WAYS ? lines : WAYS;
 
-	l->ways = lines < WAYS ? lines : WAYS;
 	l->n_sets = lines < WAYS ? 1 : lines / WAYS;
 	if (l->n_sets > l->room) {
 		free(l->sets);
-		l->sets = calloc(l->n_sets, sizeof *l->sets);
+		l->sets = aligned_alloc(64, l->n_sets * sizeof *l->sets);
 		if (!l->sets)
 			BUG("out of memory");
 		l->room = l->n_sets;
-		l->epoch = 0;
+		clear(l);
+	} else if (ways != l->ways || ++l->epoch >> EPOCH_BITS) {
+		clear(l);
 	}
-	new_epoch(l);
+	l->ways = ways;
 	l->trace = t;
 	l->request = 0;
 }
@@ -108,22 +115,31 @@ static uint64_t tag_of(const struct l1 *l, uint64_t line)
 	return l->epoch << (64 - EPOCH_BITS) | (line & LINE_MASK);
 }
 
-/* The way that holds a line, or -1. */
-static int find(const struct l1 *l, const struct set *s, uint64_t tag)
+static uint8_t hint_of(uint64_t tag)
 {
-	for (uint32_t i = 0; i < l->ways; i++)
-		if (s->tags[i] == tag)
-			return (int)i;
+	return (uint8_t)(tag ^ tag >> 8 ^ tag >> (64 - EPOCH_BITS));
+}
+
+/* The way that holds a line, or -1. */
+static int find(const struct set *s, uint64_t tag)
+{
+	__m128i hint = _mm_set1_epi8((char)hint_of(tag)), hints = _mm_loadu_si128((const __m128i *)s->hints);
+	unsigned may = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(hint, hints));
+
+	for (; may; may &= may - 1)
+		if (s->tags[__builtin_ctz(may)] == tag)
+			return __builtin_ctz(may);
 	return -1;
 }
 
-/* Make way `at` the most recently used: it gets this tag and these sectors. */
-static void to_front(struct set *s, uint32_t at, uint64_t tag, unsigned sectors)
+/* Make a way the most recently used. */
+static void to_front(struct set *s, unsigned way)
 {
-	memmove(s->tags + 1, s->tags, at * sizeof *s->tags);
-	memmove(s->sectors + 1, s->sectors, at);
-	s->tags[0] = tag;
-	s->sectors[0] = (uint8_t)sectors;
+	uint64_t differs = s->order ^ way * 0x1111111111111111u;
+	uint64_t equal = (differs - 0x1111111111111111u) & ~differs & 0x8888888888888888u;	/* lowest bit: its place */
+	uint64_t before = (1ull << (__builtin_ctzll(equal) & ~3)) - 1;
+
+	s->order = (s->order & ~(before << 4 | 15)) | (s->order & before) << 4 | way;
 }
 
 unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors)
@@ -132,17 +148,27 @@ unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors)
 		return 0;
 	uint64_t tag = tag_of(l, line);
 	struct set *s = set_of(l, line);
-	int at = find(l, s, tag);
-	unsigned have = at >= 0 ? s->sectors[at] : 0;
+	unsigned way = s->order & 15, have;
 
-	to_front(s, at >= 0 ? (uint32_t)at : l->ways - 1, tag, have | sectors);
+	if (s->tags[way] != tag) {
+		int at = find(s, tag);
+		way = at >= 0 ? (unsigned)at : (unsigned)(s->order >> 4 * (l->ways - 1)) & 15;
+		to_front(s, way);
+		if (at < 0) {
+			s->tags[way] = tag;
+			s->hints[way] = hint_of(tag);
+			s->sectors[way] = 0;
+		}
+	}
+	have = s->sectors[way];
+	s->sectors[way] = (uint8_t)(have | sectors);
 	return have & sectors;
 }
 
 void l1_forget(struct l1 *l, uint64_t line, unsigned sectors)
 {
 	struct set *s = l->ways ? set_of(l, line) : NULL;
-	int at = s ? find(l, s, tag_of(l, line)) : -1;
+	int at = s ? find(s, tag_of(l, line)) : -1;
 
 	if (at >= 0)
 		s->sectors[at] = (uint8_t)(s->sectors[at] & ~sectors);

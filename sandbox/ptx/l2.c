@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 128, SECTOR = 32, TURN = 64 };
+enum { LINE = 128, SECTOR = 32, TURN = 64, AHEAD = 12 };
 
 struct l2 {
 	uint64_t *ways;			/* n_sets * n_ways; 0: empty */
@@ -72,9 +72,10 @@ static struct l1 *l1_of(struct l2 *l, uint32_t sm)
 	return l->l1[sm];
 }
 
+/* Sectors in a set of four. */
 static unsigned count(uint64_t sectors)
 {
-	return (unsigned)__builtin_popcountll(sectors & 15);
+	return 0x4332322132212110ull >> 4 * (sectors & 15) & 15;
 }
 
 static uint64_t *set_of(const struct l2 *l, uint64_t line)
@@ -142,6 +143,15 @@ static void count_request(struct trace *t, const struct trace_entry *e, enum rea
 		t->reached = (uint8_t)reached;
 }
 
+/* The sets of a large cache are far away for the host. */
+static void prefetch(const struct l2 *l, const struct trace_entry *e)
+{
+	const uint64_t *set = set_of(l, e->line);
+
+	__builtin_prefetch(set, 1);
+	__builtin_prefetch(set + 8, 1);
+}
+
 static void replay(struct l2 *l, struct l1 *sm, struct trace *t, const struct trace_entry *e, struct counters *c)
 {
 	unsigned sectors = e->sectors & 15u, hit;
@@ -177,8 +187,13 @@ void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct cou
 		for (unsigned i = 0; i < n; i++) {
 			struct trace *t = traces[i];
 			size_t end = t->n < from + TURN ? t->n : from + TURN;
-			for (size_t j = from; j < end; j++)
+			for (size_t j = from; j < end && j < from + AHEAD; j++)
+				prefetch(l, &t->entries[j]);
+			for (size_t j = from; j < end; j++) {
+				if (j + AHEAD < end)
+					prefetch(l, &t->entries[j + AHEAD]);
 				replay(l, l1_of(l, i % l->n_l1), t, &t->entries[j], c);
+			}
 			more |= t->n > from + TURN;
 		}
 	}
