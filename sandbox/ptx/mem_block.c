@@ -100,6 +100,7 @@ static void turn_precise(struct mem_block *b)
 {
 	if (b->precise)
 		return;
+	mem_reads_settle(b);
 	b->precise = true;
 	for (uint32_t w = 0; w < b->warps; w++)
 		for (uint32_t u = 0; u < b->warps; u++)

@@ -6,6 +6,7 @@
  *	mem_pattern.c	sectors, wavefronts, conflicts
  *	mem_block.c	shared and local memory of a block, barriers and clocks
  *	mem_tags.c	shadow of shared memory
+ *	mem_reads.c	reads that the shadow of shared memory need not know yet
  *	mem_lines.c	shadow of global memory
  *	mem_atomic.c, mem_async.c, mem_matrix.c	what their names say
  *	mem_fault.c	faults in words
@@ -135,6 +136,12 @@ struct mem_block {
 	uint32_t n_cells, room_cells;
 	uint32_t *cell_of;
 
+	/* reads put off: see mem_reads.c */
+	uint64_t *sound;		/* bit by line */
+	uint32_t *log, n_log;
+	bool puts_off;			/* in this interval, so far */
+	uint32_t notes_at_once;		/* intervals yet that don't */
+
 	/* clocks: see mem_block.c */
 	bool precise;			/* order since the last whole barrier is not plain */
 	uint32_t epoch;			/* every warp's own clock at the start of this interval */
@@ -223,6 +230,8 @@ struct stored {
 
 /* Check an access and note it.  s: of stores; NULL for all else.  0, or -1 with the fault. */
 int mem_tags_access(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k, const struct stored *s);
+/* The same for the tags alone: of a read the log is not asked. */
+int mem_tags_note(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k, const struct stored *s);
 bool mem_tags_new(struct mem_block *b);		/* false: out of memory */
 void mem_tags_free(struct mem_block *b);
 void mem_tags_reset(struct mem_block *b);
@@ -230,6 +239,30 @@ void mem_tags_new_interval(struct mem_block *b);
 /* cp.async: 16 bytes or less of one lane begin to arrive; have arrived. */
 int mem_tags_async_begin(struct mem_ctx *c, const struct lanes *l, uint32_t site);
 void mem_tags_async_end(struct mem_block *b, uint32_t warp, uint64_t at, uint32_t bytes, uint32_t site);
+
+/* Of a write tag, for mem_reads.c; the rest is mem_tags.c's. */
+enum { TAG_INIT = 0xf, TAG_POISON = 1 << 8, TAG_COMPLEX = 1 << 9 };
+
+/* Not 0: bytes of the word were never written, a cp.async is on its way to it, or it needs a closer look. */
+MEM_INLINE uint32_t mem_tags_unsound(uint32_t wtag)
+{
+	return (wtag ^ TAG_INIT) & (TAG_INIT | TAG_POISON | TAG_COMPLEX);
+}
+
+bool mem_reads_new(struct mem_block *b);	/* false: out of memory */
+void mem_reads_free(struct mem_block *b);
+void mem_reads_reset(struct mem_block *b);
+void mem_reads_new_interval(struct mem_block *b);
+/* A plain read, while b->puts_off: 0, or -1 with the fault. */
+int mem_reads_access(struct mem_ctx *c, const struct lanes *l, uint32_t site);
+/* Before anything that is no plain read, and before order stops being plain: the tags get to know what was put off. */
+void mem_reads_settle(struct mem_block *b);
+/* Word g is not sound any more. */
+MEM_INLINE void mem_reads_unsound(struct mem_block *b, uint32_t g)
+{
+	uint64_t line = g / (LINE / GRANULE);
+	b->sound[line / 64] &= ~(1ull << line % 64);
+}
 
 int mem_lines_access(struct mem_ctx *c, const struct lanes *l, uint32_t shadow, uint32_t site, enum access_kind k,
 		     const struct stored *s);

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 
 enum {
-	INIT = 0xf,
-	POISON = 1 << 8,
-	COMPLEX = 1 << 9,
+	INIT = TAG_INIT,
+	POISON = TAG_POISON,
+	COMPLEX = TAG_COMPLEX,
 	ATOMIC = 1 << 10,
 	MANY = 1 << 11,
 	BYTES_AT = 12,
@@ -54,7 +54,7 @@ bool mem_tags_new(struct mem_block *b)
 	b->rtag = calloc(b->granules, sizeof *b->rtag);
 	b->wsite = calloc(b->granules, sizeof *b->wsite);
 	b->gen = 1;
-	return b->wtag && b->rtag && b->wsite;
+	return b->wtag && b->rtag && b->wsite && mem_reads_new(b);
 }
 
 void mem_tags_free(struct mem_block *b)
@@ -64,11 +64,13 @@ void mem_tags_free(struct mem_block *b)
 	free(b->wsite);
 	free(b->cells);
 	free(b->cell_of);
+	mem_reads_free(b);
 }
 
 void mem_tags_new_interval(struct mem_block *b)
 {
 	b->n_cells = 0;
+	mem_reads_new_interval(b);
 	if (b->gen++ < MAX_GEN)
 		return;
 	b->gen = 1;
@@ -80,6 +82,7 @@ void mem_tags_new_interval(struct mem_block *b)
 void mem_tags_reset(struct mem_block *b)
 {
 	mem_tags_new_interval(b);
+	mem_reads_reset(b);
 	memset(b->wtag, 0, b->granules * sizeof *b->wtag);
 }
 
@@ -227,6 +230,7 @@ static void turn_complex(struct mem_block *b, uint32_t g)
 		b->cells[first + i] = cell_from_tags(b, t, r, b->wsite[g], i);
 	b->cell_of[g] = first | (n == 4 ? SPLIT : 0);
 	b->wtag[g] = b->gen << GEN_AT | COMPLEX | (t & (INIT | POISON));
+	mem_reads_unsound(b, g);
 }
 
 static void split(struct mem_block *b, uint32_t g)
@@ -652,8 +656,8 @@ MEM_INLINE int parts(const struct note *n)
 	return 0;
 }
 
-MEM_FAST int mem_tags_access(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k,
-			     const struct stored *s)
+MEM_FAST int mem_tags_note(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k,
+			   const struct stored *s)
 {
 	struct note n = note_of(c, l, site, k, s);
 	if (s && mem_overlap(l) && mem_check_agree(c, l, FAULT_RACE_SHARED, site, s) < 0)
@@ -671,11 +675,22 @@ MEM_FAST int mem_tags_access(struct mem_ctx *c, const struct lanes *l, uint32_t 
 	return scattered(&n);
 }
 
+int mem_tags_access(struct mem_ctx *c, const struct lanes *l, uint32_t site, enum access_kind k, const struct stored *s)
+{
+	if (c->block->puts_off) {
+		if (k == ACCESS_READ)
+			return mem_reads_access(c, l, site);
+		mem_reads_settle(c->block);
+	}
+	return mem_tags_note(c, l, site, k, s);
+}
+
 /* ---- cp.async ---- */
 
 int mem_tags_async_begin(struct mem_ctx *c, const struct lanes *l, uint32_t site)
 {
 	struct note n = note_of(c, l, site, ACCESS_WRITE, NULL);
+	mem_reads_settle(c->block);
 	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
 		unsigned lane = first_lane(rest);
 		uint32_t g = (uint32_t)(lane_address(l, lane) / GRANULE);
@@ -684,6 +699,7 @@ int mem_tags_async_begin(struct mem_ctx *c, const struct lanes *l, uint32_t site
 			if (word_access(&n, lane, k, 0xf) < 0)
 				return -1;
 			c->block->wtag[k] = (n.w & (GEN | WARP)) | POISON | init;
+			mem_reads_unsound(c->block, k);
 			c->block->wsite[k] = site < NO_SITE16 ? (uint16_t)site : NO_SITE16;
 		}
 	}
@@ -693,6 +709,7 @@ int mem_tags_async_begin(struct mem_ctx *c, const struct lanes *l, uint32_t site
 /* The bytes are there: a write of the warp at this time. */
 void mem_tags_async_end(struct mem_block *b, uint32_t warp, uint64_t at, uint32_t bytes, uint32_t site)
 {
+	mem_reads_settle(b);
 	for (uint32_t g = (uint32_t)(at / GRANULE); g < (at + bytes) / GRANULE; g++) {
 		b->wtag[g] = b->gen << GEN_AT | warp << WARP_AT | BYTES | INIT;
 		b->wsite[g] = site < NO_SITE16 ? (uint16_t)site : NO_SITE16;
