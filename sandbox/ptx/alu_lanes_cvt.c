@@ -101,7 +101,27 @@ HANDLER(name)								\
 	}								\
 }
 FROM_INT(cvt_f32_s, f32, u32, (float)S(ext_s(a[i], from)))
-FROM_INT(cvt_f32_u, f32, u32, f32_of_u32(ext_u(a[i], from)))
+/* Mostly all numbers are small: then they are signed ones too. */
+static __attribute__((noinline)) HANDLER(cvt_f32_u_large)
+{
+	f32 *d = ROW(f32, in->d);
+	const u32 *a = ROW(u32, in->a);
+	const uint32_t from = 32 - width(cvt_from(in->imm)) % 64;
+	uint32_t old = round_begin(cvt_rounding(in->imm));
+	STORE(f32, f32_of_u32(ext_u(a[i], from)));
+	round_end(old);
+}
+HANDLER(cvt_f32_u)
+{
+	f32 *d = ROW(f32, in->d);
+	const u32 *a = ROW(u32, in->a);
+	uint32_t any = 0;
+	EACH any |= a[i];
+	if (any >> 31 || width(cvt_from(in->imm)) != 32 || cvt_rounding(in->imm) != CVT_RN)
+		LANE_FN(cvt_f32_u_large)(regs, in, mask);
+	else
+		STORE(f32, (float)S(a[i]));
+}
 FROM_INT(cvt_f64_s, f64, u32, (double)S(ext_s(a[i], from)))
 FROM_INT(cvt_f64_u, f64, u32, f64_of_u32(ext_u(a[i], from)))
 FROM_INT(cvt_f32_s64, f32, s64, (float)a[i])

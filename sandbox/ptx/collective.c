@@ -12,6 +12,9 @@
 
 #define POISON 0x7fffdeadu
 
+/* Built for AVX2 and plain x86-64, chosen when the program starts. */
+#define FAST __attribute__((target_clones("avx2", "default")))
+
 static const char *const names[] = {
 	[C_SHFL_UP] = "shfl.up", [C_SHFL_DOWN] = "shfl.down", [C_SHFL_BFLY] = "shfl.bfly", [C_SHFL_IDX] = "shfl.idx",
 	[C_VOTE_ALL] = "vote.all", [C_VOTE_ANY] = "vote.any", [C_VOTE_UNI] = "vote.uni", [C_VOTE_BALLOT] = "vote.ballot",
@@ -35,6 +38,15 @@ struct gather {
 	uint32_t d[32], p;
 };
 
+static void collect_row(uint32_t *to, const uint32_t *row, uint32_t lanes)
+{
+	if (row && lanes == ~0u)
+		memcpy(to, row, 32 * sizeof *to);
+	else if (row)
+		for (uint32_t m = lanes; m; m &= m - 1)
+			to[__builtin_ctz(m)] = row[__builtin_ctz(m)];
+}
+
 static void collect(struct gather *g, const struct collective_op *op, const unsigned char *regs, uint32_t lanes)
 {
 	const uint32_t *a = op->a == NO_ROW ? NULL : (const uint32_t *)(regs + op->a);
@@ -51,13 +63,9 @@ static void collect(struct gather *g, const struct collective_op *op, const unsi
 		}
 		return;
 	}
-	for (unsigned i = 0; i < 32; i++) {
-		if (!(lanes >> i & 1))
-			continue;
-		g->a[i] = a ? a[i] : 0;
-		g->b[i] = b ? b[i] : 0;
-		g->c[i] = c ? c[i] : 0;
-	}
+	collect_row(g->a, a, lanes);
+	collect_row(g->b, b, lanes);
+	collect_row(g->c, c, lanes);
 }
 
 static void deliver(const struct gather *g, const struct collective_op *op, unsigned char *regs, uint32_t lanes)
@@ -79,32 +87,43 @@ static void deliver(const struct gather *g, const struct collective_op *op, unsi
 
 /* ---- the operations ---- */
 
-static void shuffle(struct gather *g, unsigned what)
+/* what is a constant where this is expanded. */
+static inline __attribute__((always_inline)) void shuffle_as(struct gather *g, unsigned what)
 {
+	int32_t from[32];
+	uint32_t inside[32], p = 0;
 	for (int i = 0; i < 32; i++) {
 		int b = (int)(g->b[i] & 31), clamp = (int)(g->c[i] & 31), segment = (int)(g->c[i] >> 8 & 31);
-		int high = (i & segment) | (clamp & ~segment), low = i & segment, from;
-		bool in;
-		switch (what) {
-		case C_SHFL_UP:
-			from = i - b;
-			in = from >= high;
-			break;
-		case C_SHFL_DOWN:
-			from = i + b;
-			in = from <= high;
-			break;
-		case C_SHFL_BFLY:
-			from = i ^ b;
-			in = from <= high;
-			break;
-		default:
-			from = low | (b & ~segment);
-			in = from <= high;
-		}
-		from = in ? from & 31 : i;
-		g->d[i] = g->lanes >> from & 1 ? g->a[from] : POISON;
-		g->p |= (uint32_t)in << i;
+		int high = (i & segment) | (clamp & ~segment), low = i & segment;
+		from[i] = what == C_SHFL_UP ? i - b : what == C_SHFL_DOWN ? i + b : what == C_SHFL_BFLY ? i ^ b : low | (b & ~segment);
+		int in = what == C_SHFL_UP ? from[i] >= high : from[i] <= high;
+		from[i] = in ? from[i] & 31 : i;
+		inside[i] = (uint32_t)in << i;
+	}
+	for (int i = 0; i < 32; i++)
+		p |= inside[i];
+	for (int i = 0; i < 32; i++)
+		g->d[i] = g->a[from[i]];
+	for (int i = 0; i < 32 && g->lanes != ~0u; i++)
+		if (!(g->lanes >> from[i] & 1))
+			g->d[i] = POISON;
+	g->p |= p;
+}
+
+FAST static void shuffle(struct gather *g, unsigned what)
+{
+	switch (what) {
+	case C_SHFL_UP:
+		shuffle_as(g, C_SHFL_UP);
+		break;
+	case C_SHFL_DOWN:
+		shuffle_as(g, C_SHFL_DOWN);
+		break;
+	case C_SHFL_BFLY:
+		shuffle_as(g, C_SHFL_BFLY);
+		break;
+	default:
+		shuffle_as(g, C_SHFL_IDX);
 	}
 }
 

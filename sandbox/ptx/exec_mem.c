@@ -53,7 +53,7 @@ static const uint64_t *addresses_apart(const unsigned char *regs, const struct a
 	return addr;
 }
 
-int exec_load(struct exec *x, const struct insn *in, uint32_t mask)
+__attribute__((no_stack_protector)) int exec_load(struct exec *x, const struct insn *in, uint32_t mask)
 {
 	const struct access *a = in->detail;
 	uint64_t made[32] __attribute__((aligned(64)));
@@ -64,7 +64,7 @@ int exec_load(struct exec *x, const struct insn *in, uint32_t mask)
 	return mem_load(&x->block->ctx, &a->op, exec_site(x, a), addr, mask, rows);
 }
 
-int exec_store(struct exec *x, const struct insn *in, uint32_t mask)
+__attribute__((no_stack_protector)) int exec_store(struct exec *x, const struct insn *in, uint32_t mask)
 {
 	const struct access *a = in->detail;
 	uint64_t made[32] __attribute__((aligned(64)));

@@ -80,7 +80,7 @@ void l1_begin(struct l1 *l, uint32_t bytes, struct trace *t)
 	l->request = 0;
 }
 
-static void pass_on(struct l1 *l, uint64_t line, unsigned sectors, enum trace_kind write)
+static __attribute__((noinline)) void pass_on(struct l1 *l, uint64_t line, unsigned sectors, enum trace_kind write)
 {
 	struct trace *t = l->trace;
 	struct trace_entry *last = t->n ? &t->entries[t->n - 1] : NULL;
@@ -142,7 +142,7 @@ static void to_front(struct set *s, unsigned way)
 	s->order = (s->order & ~(before << 4 | 15)) | (s->order & before) << 4 | way;
 }
 
-unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors)
+static inline __attribute__((always_inline)) unsigned look(struct l1 *l, uint64_t line, unsigned sectors)
 {
 	if (!l->ways)
 		return 0;
@@ -165,6 +165,11 @@ unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors)
 	return have & sectors;
 }
 
+unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors)
+{
+	return look(l, line, sectors);
+}
+
 void l1_forget(struct l1 *l, uint64_t line, unsigned sectors)
 {
 	struct set *s = l->ways ? set_of(l, line) : NULL;
@@ -176,9 +181,9 @@ void l1_forget(struct l1 *l, uint64_t line, unsigned sectors)
 
 unsigned l1_load(struct l1 *l, uint64_t line, unsigned sectors, bool allocate)
 {
-	unsigned hit = allocate ? l1_look(l, line, sectors) : 0;
+	unsigned hit = allocate ? look(l, line, sectors) : 0;
 
-	if (hit != sectors)
+	if (__builtin_expect(hit != sectors, 0))
 		pass_on(l, line, sectors & ~hit, allocate ? TRACE_READ : TRACE_READ_PAST_L1);
 	return hit;
 }

@@ -203,10 +203,13 @@ void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct cou
 
 void l2_write_back(struct l2 *l, struct counters *c)
 {
-	size_t n = (size_t)l->n_sets * l->n_ways;
-
-	for (size_t i = 0; i < n; i++) {
-		c->dram_write_bytes += (uint64_t)count(l->ways[i] >> 4) * SECTOR;
-		l->ways[i] &= ~0xf0ull;
+	for (uint32_t i = 0; i < l->n_sets; i++) {
+		uint64_t *set = l->ways + (size_t)i * l->n_ways, any = 0;
+		for (uint32_t k = 0; k < l->n_ways; k++)
+			any |= set[k];
+		for (uint32_t k = 0; k < l->n_ways && any & 0xf0; k++) {
+			c->dram_write_bytes += (uint64_t)count(set[k] >> 4) * SECTOR;
+			set[k] &= ~0xf0ull;
+		}
 	}
 }

@@ -61,6 +61,7 @@ MEM_INLINE void make_lanes(struct lanes *l, const uint64_t *addr, uint32_t mask,
 	l->mask = mask;
 	l->size = size;
 	l->strided = false;
+	l->shape = 0;
 	l->addr = addr;
 	if (mask == ALL_LANES) {
 		uint64_t stride = addr[1] - addr[0], last = addr[LANES - 1];
@@ -83,6 +84,67 @@ MEM_INLINE void make_lanes(struct lanes *l, const uint64_t *addr, uint32_t mask,
 	l->base = l->addr[first_lane(mask)];
 	if (l->lo == l->hi)
 		set_strided(l, l->lo, 0);
+}
+
+/* ---- shapes ---- */
+
+/* A shape that would reach around the end of the address space is none, so that lo is the lowest. */
+MEM_INLINE bool in_shape(const struct shape *s, const uint64_t *addr)
+{
+	uint64_t base = addr[0];
+	if (base + s->lo > base + s->hi)
+		return false;
+	four from = {base, base, base, base}, differs = {0};
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < LANES; i += 4)
+		differs |= (*(const four *)(addr + i) - from) ^ *(const four *)(s->delta + i);
+	return !(differs[0] | differs[1] | differs[2] | differs[3]);
+}
+
+MEM_INLINE void learn_shape(struct mem_block *b, struct shape *s, struct lanes *l, const uint64_t *addr, uint32_t site)
+{
+	uint64_t base = addr[0], bits = 0;
+	for (unsigned i = 0; i < LANES; i++) {
+		s->delta[i] = addr[i] - base;
+		bits |= addr[i] - base;
+	}
+	s->lo = l->lo - base;
+	s->hi = l->hi - base;
+	s->bits = bits;
+	s->strided = l->strided;
+	s->site = site;
+	b->n_shapes += b->n_shapes + 1 ? 1 : 2;
+	s->serial = l->shape = b->n_shapes;
+}
+
+/* All lanes of an instruction. */
+MEM_INLINE void make_all_lanes(struct mem_block *b, struct lanes *l, const uint64_t *addr, uint32_t size, uint32_t site)
+{
+	struct shape *s = &b->shapes[site % SHAPES];
+	if (s->serial && s->site == site && in_shape(s, addr)) {
+		l->mask = ALL_LANES;
+		l->size = size;
+		l->strided = s->strided;
+		l->base = addr[0];
+		l->stride = s->delta[1];
+		l->lo = addr[0] + s->lo;
+		l->hi = addr[0] + s->hi;
+		l->bits = addr[0] | s->bits;
+		l->shape = s->serial;
+		l->addr = addr;
+		return;
+	}
+	make_lanes(l, addr, ALL_LANES, size);
+	learn_shape(b, s, l, addr, site);
+}
+
+MEM_INLINE void make_lanes_of(struct mem_ctx *c, struct lanes *l, const struct mem_op *op, const uint64_t *addr, uint32_t mask)
+{
+	uint32_t size = (uint32_t)op->bytes * op->n;
+	if (mask == ALL_LANES)
+		make_all_lanes(c->block, l, addr, size, op->site);
+	else
+		make_lanes(l, addr, mask, size);
 }
 
 MEM_FAST void mem_lanes(struct lanes *l, const uint64_t *addr, uint32_t mask, uint32_t size)
@@ -370,6 +432,11 @@ MEM_INLINE int load_global(struct mem_ctx *c, const struct mem_op *op, struct me
 	uint32_t shadow;
 	if (check_global(c, l, op->site, false, &shadow) < 0)
 		return -1;
+	bool plain = l->strided && l->mask == ALL_LANES && (l->stride == l->size || !l->stride);
+	if (plain && !shadow && mem_move_run(mem_at(c->mem, l->base), l->stride, op, rows)) {
+		mem_count_run(c, site, l, op);
+		return 0;
+	}
 	if (shadow && c->mem->checks && !(op->flags & MEM_UNCHECKED)) {
 		enum access_kind k = op->flags & MEM_VOLATILE ? ACCESS_VOLATILE_READ : ACCESS_READ;
 		if (mem_lines_access(c, l, shadow, op->site, k, NULL) < 0)
@@ -408,34 +475,13 @@ static int load_constant(struct mem_ctx *c, const struct mem_op *op, struct mem_
 	return 0;
 }
 
-/* The commonest load by far: all lanes, side by side or at one address, in read-only memory that this instruction read
- * before.  False: not one of these, or something is wrong; nothing is done. */
-MEM_INLINE bool load_plainly(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site, const uint64_t *addr,
-			     void *const *rows)
-{
-	struct way *w = &c->block->ways[op->site % WAYS];
-	uint64_t size = (uint64_t)op->bytes * op->n, base = addr[0], stride = addr[1] - base;
-	uint64_t length = stride ? LANES * size : size;
-	if ((stride && stride != size) || base < w->lo || base >= w->hi || w->hi - base < length || base & (size - 1))
-		return false;
-	if (w->version != c->mem->version || !(w->read_only || !c->mem->checks) || !is_strided(addr, stride))
-		return false;
-	if (!mem_move_run(mem_at(c->mem, base), stride, op, rows))
-		return false;
-	mem_count_run(c, site, w, base, length, op);
-	return true;
-}
-
 MEM_FAST int mem_load(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site, const uint64_t *addr,
 		      uint32_t mask, void *const *rows)
 {
 	struct lanes l;
 	if (!mask)
 		return 0;
-	bool global = op->space == PTX_SPACE_GLOBAL || op->space == PTX_SPACE_GENERIC;
-	if (global && mask == ALL_LANES && load_plainly(c, op, site, addr, rows))
-		return 0;
-	make_lanes(&l, addr, mask, (uint32_t)op->bytes * op->n);
+	make_lanes_of(c, &l, op, addr, mask);
 	switch (resolve(&l, op->space)) {
 	case PTX_SPACE_GLOBAL:
 		return load_global(c, op, site, &l, rows);
@@ -512,7 +558,7 @@ MEM_FAST int mem_store(struct mem_ctx *c, const struct mem_op *op, struct mem_si
 	struct lanes l;
 	if (!mask)
 		return 0;
-	make_lanes(&l, addr, mask, (uint32_t)op->bytes * op->n);
+	make_lanes_of(c, &l, op, addr, mask);
 	switch (resolve(&l, op->space)) {
 	case PTX_SPACE_GLOBAL:
 	case PTX_SPACE_CONST:

@@ -233,10 +233,13 @@ MEM_INLINE struct pattern *pattern(struct mem_block *b, const struct lanes *l, u
 	struct pattern *p = &b->patterns[site % PATTERNS];
 	uint32_t delta[LANES];
 	uint8_t phase = (uint8_t)(lane_address(l, first_lane(l->mask)) % LINE);
-	bool global = kind == GLOBAL_LOAD || kind == GLOBAL_STORE;
-	find_deltas(l, delta);
+	bool global = kind == GLOBAL_LOAD || kind == GLOBAL_STORE, alike = l->shape && p->serial == l->shape;
+	if (!alike)
+		find_deltas(l, delta);
 	if (p->mask != l->mask || p->size != l->size || p->word_phase != phase % 4 || p->kind != kind ||
-	    !same_deltas(p->delta, delta)) {
+	    (!alike && !same_deltas(p->delta, delta))) {
+		if (alike)
+			find_deltas(l, delta);
 		memcpy(p->delta, delta, sizeof delta);
 		p->mask = l->mask;
 		p->size = (uint8_t)l->size;
@@ -247,6 +250,7 @@ MEM_INLINE struct pattern *pattern(struct mem_block *b, const struct lanes *l, u
 		if (global)
 			find_distinct(p);
 	}
+	p->serial = l->shape;
 	if (global && (!p->placed || p->phase != phase)) {
 		p->phase = phase;
 		p->placed = true;
@@ -304,6 +308,11 @@ MEM_INLINE unsigned touch_strided(struct mem_ctx *c, const struct lanes *l, enum
 {
 	uint64_t addr = l->base, line = addr / LINE;
 	unsigned sectors = 0, all = 0;
+	if (l->stride >= LINE && l->stride <= FAR) {		/* each lane has a line of its own */
+		for (unsigned i = 0; i < LANES; i++, addr += l->stride)
+			touch(c, addr / LINE, 1u << addr % LINE / SECTOR, k, flags);
+		return LANES;
+	}
 	for (unsigned i = 0; i < LANES; i++, addr += l->stride) {
 		if (addr / LINE != line) {
 			touch(c, line, sectors, k, flags);
@@ -437,14 +446,13 @@ MEM_INLINE void count_global(struct mem_ctx *c, struct mem_site *s, const struct
 	count_traffic(c, l, site, sectors, k == ACCESS_READ);
 }
 
-MEM_FAST void mem_count_run(struct mem_ctx *c, struct mem_site *s, struct way *w, uint64_t base, uint64_t length,
-			    const struct mem_op *op)
+MEM_FAST void mem_count_run(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, const struct mem_op *op)
 {
 	struct counters *n = c->counters;
-	unsigned size = (unsigned)op->bytes * op->n, bytes = LANES * size, waves = size <= 4 ? 1 : size / 4;
+	unsigned size = l->size, bytes = LANES * size, waves = size <= 4 ? 1 : size / 4;
 	if (c->l1)
 		l1_request(c->l1);
-	unsigned sectors = touch_range(c, base, base + length, ACCESS_READ, op->flags);
+	unsigned sectors = touch_range(c, l->lo, l->hi + size, ACCESS_READ, op->flags);
 	s->requests++;
 	s->lanes += LANES;
 	s->sectors += sectors;
@@ -454,7 +462,7 @@ MEM_FAST void mem_count_run(struct mem_ctx *c, struct mem_site *s, struct way *w
 	n->global_load_requests++;
 	n->global_load_sectors += sectors;
 	n->global_load_bytes += bytes;
-	w->load_sectors += sectors;
+	c->block->ways[op->site % WAYS].load_sectors += sectors;
 }
 
 MEM_FAST void mem_count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site,

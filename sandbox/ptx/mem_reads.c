@@ -127,7 +127,7 @@ MEM_INLINE bool range_is_sound(const struct mem_block *b, uint64_t from, uint64_
 }
 
 /* Look at the first lines of a range that aren't known to be sound. */
-static void learn(struct mem_block *b, uint64_t from, uint64_t end)
+MEM_INLINE void learn(struct mem_block *b, uint64_t from, uint64_t end)
 {
 	enum { AT_ONCE = 8 };
 	uint64_t last = (end - 1) / LINE;
@@ -163,11 +163,11 @@ MEM_FAST int mem_reads_access(struct mem_ctx *c, const struct lanes *l, uint32_t
 	struct mem_block *b = c->block;
 	uint64_t end = l->hi + l->size;
 	if (!range_is_sound(b, l->lo, end)) {
-		if (!lanes_are_sound(b, l)) {
+		learn(b, l->lo, end);
+		if (!range_is_sound(b, l->lo, end) && !lanes_are_sound(b, l)) {
 			mem_reads_settle(b);
 			return mem_tags_note(c, l, site, ACCESS_READ, NULL);
 		}
-		learn(b, l->lo, end);
 	}
 	if (b->n_log + HEAD + LANES > ROOM)
 		note_all(b);

@@ -97,7 +97,17 @@ struct way {
 	bool read_only;
 };
 
-enum { WAYS = 16, PATTERNS = 32 };
+enum { WAYS = 16, PATTERNS = 32, SHAPES = 64 };
+
+/* How all lanes of an instruction lay to each other last time: mostly they do again. */
+struct shape {
+	uint64_t delta[LANES];		/* address - address of the first lane */
+	uint64_t lo, hi;		/* lowest and highest delta */
+	uint64_t bits;			/* or of all deltas */
+	uint32_t site;
+	uint32_t serial;		/* of the block's shapes; 0: none yet */
+	bool strided;
+};
 
 enum pattern_kind { PATTERN_NONE, SHARED_LOAD, SHARED_STORE, GLOBAL_LOAD, GLOBAL_STORE };
 
@@ -105,6 +115,7 @@ enum pattern_kind { PATTERN_NONE, SHARED_LOAD, SHARED_STORE, GLOBAL_LOAD, GLOBAL
 struct pattern {
 	uint32_t delta[LANES];		/* address - address of the first lane; inactive lanes 0 */
 	uint32_t mask;
+	uint32_t serial;		/* of the shape that has these deltas; 0: not known */
 	uint8_t size, kind;		/* bytes a lane */
 	uint8_t word_phase;		/* first address modulo 4; the key of what holds wherever the lanes are ends here */
 	uint8_t wavefronts, conflicts;	/* of banks alone */
@@ -157,6 +168,8 @@ struct mem_block {
 	uint32_t *local_dirty;		/* by warp: units used, from 0; and from the end */
 
 	struct way ways[WAYS];
+	struct shape shapes[SHAPES];	/* by site */
+	uint32_t n_shapes;		/* so far */
 	struct pattern patterns[PATTERNS];
 };
 
@@ -171,6 +184,7 @@ struct lanes {
 	uint32_t mask;
 	uint32_t size;			/* bytes a lane */
 	bool strided;
+	uint32_t shape;			/* serial of the shape they are in; 0: not known */
 	const uint64_t *addr;
 	uint64_t filled[LANES];
 };
@@ -204,9 +218,8 @@ void mem_count_global(struct mem_ctx *c, struct mem_site *s, const struct lanes 
 		      unsigned flags);
 void mem_count_shared(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, uint32_t site, enum access_kind k);
 void mem_count_local(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, bool write);
-/* A load of all lanes that takes bytes base .. base+length-1. */
-void mem_count_run(struct mem_ctx *c, struct mem_site *s, struct way *w, uint64_t base, uint64_t length,
-		   const struct mem_op *op);
+/* A load of all lanes from the allocation that the instruction used last, at one address or side by side. */
+void mem_count_run(struct mem_ctx *c, struct mem_site *s, const struct lanes *l, const struct mem_op *op);
 /* Whether lanes share bytes. */
 bool mem_overlap(const struct lanes *l);
 

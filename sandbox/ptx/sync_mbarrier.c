@@ -149,7 +149,7 @@ int exec_mbarrier_arrive(struct exec *x, const struct insn *in, uint32_t mask)
 	for (uint32_t m = mask; m; m &= m - 1) {
 		int lane = __builtin_ctz(m);
 		uint32_t n = operand(x, a->size, lane, 1);
-		uint64_t before;
+		uint64_t before = 0;
 		if (change(x, a, object_address(x, a, lane), lane, a->count ? 1 : n, a->count ? n : 0, a->drop, &before) < 0)
 			return -1;
 		if (in->d != NO_ROW)
