@@ -170,6 +170,15 @@ unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors)
 	return look(l, line, sectors);
 }
 
+void l1_prefetch(const struct l1 *l, uint64_t line)
+{
+	const struct set *s = set_of(l, line);
+
+	__builtin_prefetch(s, 1);
+	__builtin_prefetch(s->tags + 3, 1);
+	__builtin_prefetch(s->tags + 11, 1);
+}
+
 void l1_forget(struct l1 *l, uint64_t line, unsigned sectors)
 {
 	struct set *s = l->ways ? set_of(l, line) : NULL;

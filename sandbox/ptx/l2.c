@@ -143,13 +143,14 @@ static void count_request(struct trace *t, const struct trace_entry *e, enum rea
 		t->reached = (uint8_t)reached;
 }
 
-/* The sets of a large cache are far away for the host. */
-static void prefetch(const struct l2 *l, const struct trace_entry *e)
+/* The sets of large caches are far away for the host. */
+static void prefetch(const struct l2 *l, const struct l1 *sm, const struct trace_entry *e)
 {
 	const uint64_t *set = set_of(l, e->line);
 
 	__builtin_prefetch(set, 1);
 	__builtin_prefetch(set + 8, 1);
+	l1_prefetch(sm, e->line);
 }
 
 static void replay(struct l2 *l, struct l1 *sm, struct trace *t, const struct trace_entry *e, struct counters *c)
@@ -186,13 +187,14 @@ void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct cou
 		more = false;
 		for (unsigned i = 0; i < n; i++) {
 			struct trace *t = traces[i];
+			struct l1 *sm = l1_of(l, i % l->n_l1);
 			size_t end = t->n < from + TURN ? t->n : from + TURN;
 			for (size_t j = from; j < end && j < from + AHEAD; j++)
-				prefetch(l, &t->entries[j]);
+				prefetch(l, sm, &t->entries[j]);
 			for (size_t j = from; j < end; j++) {
 				if (j + AHEAD < end)
-					prefetch(l, &t->entries[j + AHEAD]);
-				replay(l, l1_of(l, i % l->n_l1), t, &t->entries[j], c);
+					prefetch(l, sm, &t->entries[j + AHEAD]);
+				replay(l, sm, t, &t->entries[j], c);
 			}
 			more |= t->n > from + TURN;
 		}

@@ -152,6 +152,14 @@ MEM_FAST void mem_lanes(struct lanes *l, const uint64_t *addr, uint32_t mask, ui
 	make_lanes(l, addr, mask, size);
 }
 
+MEM_FAST void mem_lanes_again(struct mem_block *b, struct lanes *l, const uint64_t *addr, uint32_t mask, uint32_t size, uint32_t site)
+{
+	if (mask == ALL_LANES)
+		make_all_lanes(b, l, addr, size, site);
+	else
+		make_lanes(l, addr, mask, size);
+}
+
 /* Change all addresses to f(address). */
 static void rebase(struct lanes *l, uint64_t base, uint64_t keep)
 {

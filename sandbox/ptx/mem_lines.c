@@ -428,15 +428,29 @@ MEM_FAST int mem_lines_access(struct mem_ctx *c, const struct lanes *l, uint32_t
 
 /* ---- merging ---- */
 
-/* A set of bytes as a set of words: any byte of a word, all bytes of it. */
-static uint32_t words_of(u128 bytes, bool all)
+/* Every fourth bit. */
+static uint32_t every_fourth(uint64_t x)
 {
-	uint32_t words = 0;
-	for (unsigned w = 0; w < WORDS; w++) {
-		unsigned b = (unsigned)(bytes >> (4 * w)) & 0xf;
-		words |= (uint32_t)(all ? b == 0xf : b != 0) << w;
-	}
-	return words;
+	x &= 0x1111111111111111;
+	x = (x | x >> 3) & 0x0303030303030303;
+	x = (x | x >> 6) & 0x000f000f000f000f;
+	x = (x | x >> 12) & 0x000000ff000000ff;
+	return (uint32_t)(x | x >> 24) & 0xffff;
+}
+
+/* A set of bytes as a set of words: any byte of a word, all bytes of it. */
+static uint32_t any_words(u128 bytes)
+{
+	u128 x = bytes | bytes >> 1;
+	x |= x >> 2;
+	return every_fourth((uint64_t)x) | every_fourth((uint64_t)(x >> 64)) << 16;
+}
+
+static uint32_t all_words(u128 bytes)
+{
+	u128 x = bytes & bytes >> 1;
+	x &= x >> 2;
+	return every_fourth((uint64_t)x) | every_fourth((uint64_t)(x >> 64)) << 16;
 }
 
 static bool conflict(uint32_t s)
@@ -490,12 +504,20 @@ static bool merge_bytes(struct line *p, const struct entry *e, uint32_t me)
 	return raced;
 }
 
-static bool merge_words(struct line *p, const struct entry *e, uint32_t me, uint32_t words)
+/* What a block did to the words of a line. */
+struct did { uint32_t read, write, atomic; };
+
+MEM_INLINE uint32_t did_to(const struct did *d, unsigned w)
+{
+	return (d->read >> w & 1) * OWN_READ | (d->write >> w & 1) * OWN_WRITE | (d->atomic >> w & 1) * OWN_ATOMIC;
+}
+
+static bool merge_words(struct line *p, const struct entry *e, uint32_t me, const struct did *d)
 {
 	bool raced = false;
-	for (uint32_t rest = words; rest; rest &= rest - 1) {
+	for (uint32_t rest = d->read | d->write | d->atomic; rest; rest &= rest - 1) {
 		unsigned w = first_lane(rest);
-		uint32_t did = deeds(e, w * GRANULE), value, *s = &p->state[w];
+		uint32_t did = did_to(d, w), value, *s = &p->state[w];
 		memcpy(&value, e->value + w * GRANULE, GRANULE);
 		*s = join(*s, me, did, p->value[w] != value);
 		if (did & OWN_WRITE)
@@ -503,6 +525,17 @@ static bool merge_words(struct line *p, const struct entry *e, uint32_t me, uint
 		raced |= conflict(*s);
 	}
 	return raced;
+}
+
+/* The same for a line that nobody touched before. */
+MEM_FAST static void begin_words(struct line *p, const struct entry *e, uint32_t me, const struct did *d)
+{
+	for (unsigned w = 0; w < WORDS; w++) {
+		uint32_t did = did_to(d, w);
+		p->state[w] = did ? me << OWNER_AT | did : 0;
+	}
+	if (d->write)
+		memcpy(p->value, e->value, sizeof p->value);
 }
 
 static void lock(struct line *p)
@@ -520,10 +553,8 @@ static void unlock(struct line *p)
 static bool merge(struct mem *m, const struct entry *e, uint32_t me, bool *raced)
 {
 	struct line *p = &m->lines[e->line];
-	uint32_t words = words_of(e->read | e->write | e->atomic, false);
-	bool whole = words_of(e->read, false) == words_of(e->read, true) &&
-		     words_of(e->write, false) == words_of(e->write, true) &&
-		     words_of(e->atomic, false) == words_of(e->atomic, true);
+	struct did d = {any_words(e->read), any_words(e->write), any_words(e->atomic)};
+	bool whole = d.read == all_words(e->read) && d.write == all_words(e->write) && d.atomic == all_words(e->atomic);
 	lock(p);
 	bool fresh = !p->used;
 	if (fresh) {
@@ -535,7 +566,13 @@ static bool merge(struct mem *m, const struct entry *e, uint32_t me, bool *raced
 	p->rsite = e->rsite < p->rsite ? e->rsite : p->rsite;
 	if (!whole && !p->bytes)
 		turn_bytes(p);
-	*raced = p->bytes ? merge_bytes(p, e, me) : merge_words(p, e, me, words);
+	*raced = false;
+	if (p->bytes)
+		*raced = merge_bytes(p, e, me);
+	else if (fresh)
+		begin_words(p, e, me, &d);
+	else
+		*raced = merge_words(p, e, me, &d);
 	unlock(p);
 	return fresh;
 }

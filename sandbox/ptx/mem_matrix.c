@@ -8,13 +8,13 @@
 enum { ROWS = 8, ROW_BYTES = 16 };
 
 /* The lanes that give addresses, as 16-byte accesses of shared memory. */
-static int row_lanes(struct mem_ctx *c, const uint64_t *addr, unsigned count, bool write, struct lanes *l)
+static int row_lanes(struct mem_ctx *c, const uint64_t *addr, unsigned count, bool write, uint32_t site, struct lanes *l)
 {
 	uint64_t at[LANES];
 	for (unsigned i = 0; i < LANES; i++)
 		at[i] = addr[i] - MEM_SHARED_BASE < MEM_WINDOW ? addr[i] - MEM_SHARED_BASE : addr[i];
 	uint32_t mask = count == 4 ? ALL_LANES : (1u << count * ROWS) - 1;
-	mem_lanes(l, memcpy(l->filled, at, sizeof at), mask, ROW_BYTES);
+	mem_lanes_again(c->block, l, memcpy(l->filled, at, sizeof at), mask, ROW_BYTES, site);
 	return mem_check_shared(c, l, write);
 }
 
@@ -30,7 +30,7 @@ int mem_matrix_load(struct mem_ctx *c, struct mem_site *site, const uint64_t *ad
 	struct mem_block *b = c->block;
 	uint32_t index = mem_site_index(c, site);
 	struct lanes l;
-	if (row_lanes(c, addr, count, false, &l) < 0 ||
+	if (row_lanes(c, addr, count, false, index, &l) < 0 ||
 	    (b->wtag && mem_tags_access(c, &l, index, ACCESS_READ, NULL) < 0))
 		return -1;
 	for (unsigned k = 0; k < count; k++) {
@@ -51,7 +51,7 @@ int mem_matrix_store(struct mem_ctx *c, struct mem_site *site, const uint64_t *a
 	uint32_t index = mem_site_index(c, site), data[4][LANES] = {{0}};
 	uint16_t m[4][ROWS][ROWS];
 	struct lanes l;
-	if (row_lanes(c, addr, count, true, &l) < 0)
+	if (row_lanes(c, addr, count, true, index, &l) < 0)
 		return -1;
 	for (unsigned k = 0; k < count; k++)
 		for (unsigned lane = 0; lane < LANES; lane++) {

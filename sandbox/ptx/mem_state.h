@@ -130,6 +130,10 @@ struct pattern {
 	uint8_t line_sectors[LANES];
 };
 
+/* A read that was sound, and still is if it has the block's version. */
+enum { PROOFS = 256 };
+struct proof { uint32_t shape, base, size, version; };
+
 struct async_queue;
 struct cell;
 
@@ -152,6 +156,8 @@ struct mem_block {
 	uint32_t *log, n_log;
 	bool puts_off;			/* in this interval, so far */
 	uint32_t notes_at_once;		/* intervals yet that don't */
+	struct proof proofs[PROOFS];
+	uint32_t version;		/* of what is sound: changes when something stops being so */
 
 	/* clocks: see mem_block.c */
 	bool precise;			/* order since the last whole barrier is not plain */
@@ -203,6 +209,8 @@ MEM_INLINE uint64_t lane_address(const struct lanes *l, unsigned lane)
 enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_VOLATILE_READ, ACCESS_VOLATILE_WRITE, ACCESS_MATRIX };
 
 void mem_lanes(struct lanes *l, const uint64_t *addr, uint32_t mask, uint32_t size);
+/* The same for an instruction that mostly repeats its shape. */
+void mem_lanes_again(struct mem_block *b, struct lanes *l, const uint64_t *addr, uint32_t mask, uint32_t size, uint32_t site);
 /* Generic addresses: the window of the first lane, the lanes that are in it, and the addresses relative to it (of those
  * lanes; of others they mean nothing). */
 enum ptx_space mem_window(const uint64_t *addr, uint32_t mask, uint32_t *inside, uint64_t *at);
@@ -275,6 +283,7 @@ MEM_INLINE void mem_reads_unsound(struct mem_block *b, uint32_t g)
 {
 	uint64_t line = g / (LINE / GRANULE);
 	b->sound[line / 64] &= ~(1ull << line % 64);
+	b->version++;
 }
 
 int mem_lines_access(struct mem_ctx *c, const struct lanes *l, uint32_t shadow, uint32_t site, enum access_kind k,

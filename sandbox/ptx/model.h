@@ -52,6 +52,7 @@ void l1_atomic(struct l1 *l, uint64_t line, unsigned sectors);	/* at L2: invalid
 /* The same without a trace: which sectors are there; now all are. */
 unsigned l1_look(struct l1 *l, uint64_t line, unsigned sectors);
 void l1_forget(struct l1 *l, uint64_t line, unsigned sectors);
+void l1_prefetch(const struct l1 *l, uint64_t line);	/* the host fetches what a look at the line will need */
 
 struct l2;
 struct l2 *l2_new(const struct profile *p);
