@@ -17,7 +17,7 @@ void *arena_alloc(struct arena *a, size_t size);	/* 16-byte aligned, zeroed */
 void *arena_dup(struct arena *a, const void *data, size_t size);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
-char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((nonnull(2), format(printf, 2, 3)));
 size_t arena_used(const struct arena *a);		/* bytes handed out, for limits on hostile input */
 
 #define arena_new_array(a, type, n) ((type *)arena_alloc((a), sizeof(type) * (size_t)(n)))

@@ -14,7 +14,7 @@ struct buf {
 void buf_add(struct buf *b, const void *data, size_t size);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
-void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((nonnull(2), format(printf, 2, 3)));
 void *buf_grow(struct buf *b, size_t size);	/* room for `size` more bytes, counted; returns where they go */
 const char *buf_str(const struct buf *b);	/* never NULL */
 void buf_free(struct buf *b);			/* leaves an empty buf */
