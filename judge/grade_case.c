@@ -16,7 +16,8 @@ enum { OUTPUT_KIB = 64, PROCESSES = 1, MAX_KERNELS = 4096 };
 
 int runner_open(struct runner *r, struct err *e)
 {
-	struct session_options o = {.device = r->device, .threads = r->options->threads, .unsandboxed = r->options->unsandboxed};
+	struct session_options o = {.device = r->device, .threads = r->options->threads, .unsandboxed = r->options->unsandboxed,
+				    .budget = r->options->problem->instructions};
 	r->session = session_open(&o, e);
 	return r->session ? 0 : -1;
 }

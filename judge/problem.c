@@ -17,7 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_CASES = 200, MAX_FILE = 1 << 20, DEFAULT_SECONDS = 30, DEFAULT_MEMORY_MIB = 1024 };
+enum { MAX_CASES = 200, MAX_FILE = 1 << 20, DEFAULT_SECONDS = 30, DEFAULT_MEMORY_MIB = 1024,
+       DEFAULT_MILLIONS = 2000 };
 
 struct load {
 	struct json *json;
@@ -520,18 +521,22 @@ static int load_score(struct load *l)
 static int load_limits(struct load *l)
 {
 	const struct cJSON *limits;
-	int64_t mib = DEFAULT_MEMORY_MIB;
+	int64_t mib = DEFAULT_MEMORY_MIB, millions = DEFAULT_MILLIONS;
 	l->p->seconds = DEFAULT_SECONDS;
 	if (json_get(l->root, "limits")) {
-		if (json_object(l->json, l->root, "limits", "an object with seconds and memory_mib", &limits, l->e) < 0 ||
-		    json_only(l->json, limits, (const char *const[]){"seconds", "memory_mib", NULL}, l->e) < 0)
+		if (json_object(l->json, l->root, "limits", "an object with seconds, memory_mib and million_instructions", &limits, l->e) < 0 ||
+		    json_only(l->json, limits, (const char *const[]){"seconds", "memory_mib", "million_instructions", NULL}, l->e) < 0)
 			return -1;
 		if (json_get(limits, "seconds") && json_number(l->json, limits, "seconds", 0.1, 600, &l->p->seconds, l->e) < 0)
 			return -1;
 		if (json_get(limits, "memory_mib") && json_integer(l->json, limits, "memory_mib", 16, 65536, &mib, l->e) < 0)
 			return -1;
+		if (json_get(limits, "million_instructions") &&
+		    json_integer(l->json, limits, "million_instructions", 1, 100000, &millions, l->e) < 0)
+			return -1;
 	}
 	l->p->memory = (uint64_t)mib << 20;
+	l->p->instructions = (uint64_t)millions * 1000000;
 	return 0;
 }
 

@@ -18,7 +18,8 @@
  *	work		{"bytes": "auto" | expression, "flops": expression, "unit": "fp32" | "fp16" | "tensor_f16" | "tensor_i8"}
  *	rules		{"max_launches": null | number, "scratch_bytes": null | number or expression}
  *	score		{"correct", "efficiency", "full_at", "tiers": {"bronze", "silver", "gold"}}
- *	limits ?	{"seconds"?: wall time of one case, "memory_mib"?: of the host program}
+ *	limits ?	{"seconds"?: wall time of one case, "memory_mib"?: of the host program,
+ *			 "million_instructions"?: of a warp, of one launch on the emulated GPU}
  */
 #ifndef JUDGE_PROBLEM_H
 #define JUDGE_PROBLEM_H
@@ -64,7 +65,7 @@ struct problem {
 	const char *scratch_bytes;	/* NULL: any size */
 	double score_correct, score_efficiency, full_at, tiers[TIERS];
 	double seconds;
-	uint64_t memory;
+	uint64_t memory, instructions;
 };
 
 /* From a folder.  NULL and e: file, field, what is wrong, what would be right. */

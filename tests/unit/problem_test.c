@@ -32,7 +32,7 @@ static const char good[] =
 	"\"work\": {\"bytes\": \"auto\", \"flops\": \"2*N*K\", \"unit\": \"fp32\"},\n"
 	"\"rules\": {\"max_launches\": null, \"scratch_bytes\": \"4*N\"},\n"
 	"\"score\": {\"correct\": 60, \"efficiency\": 40, \"full_at\": 0.8, \"tiers\": {\"bronze\": 0.5, \"silver\": 0.8, \"gold\": 0.9}},\n"
-	"\"limits\": {\"seconds\": 5, \"memory_mib\": 256}\n"
+	"\"limits\": {\"seconds\": 5, \"memory_mib\": 256, \"million_instructions\": 70}\n"
 	"}\n";
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -94,6 +94,7 @@ static void look_at_good(const struct problem *p)
 	CHECK_EQ(p->n_arguments, 6);
 	CHECK_EQ(p->n_names, 3);
 	CHECK(p->seconds == 5);
+	CHECK_EQ(p->instructions, 70000000);
 	CHECK_EQ(p->max_launches, -1);
 	problem_prelude(p, &text);
 	CHECK_STR(buf_str(&text), "#include <stdint.h>\n#include <cuda_fp16.h>\n"
@@ -226,6 +227,8 @@ TEST(wrong_ends)
 	      "demo/problem.json: score.tiers: bronze must not be above silver, nor silver above gold");
 	WRONG("\"seconds\": 5", "\"seconds\": 0",
 	      "demo/problem.json: limits.seconds: 0 is out of range: write a number from 0.1 to 600");
+	WRONG("\"million_instructions\": 70", "\"million_instructions\": 0.5",
+	      "demo/problem.json: limits.million_instructions: 0.5 is not right: write a whole number from 1 to 100000");
 }
 
 static void look_at_cases(const struct problem *p)
