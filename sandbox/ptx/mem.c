@@ -225,7 +225,7 @@ static int alloc_locked(struct mem *m, uint64_t size, unsigned flags, const char
 		return -1;
 	uint64_t end = offset + extent(size) - GUARD;
 	if (offset < m->top)
-		forget_released(m, offset, offset + extent(size));
+		forget_released(m, MEM_GLOBAL_BASE + offset, MEM_GLOBAL_BASE + offset + extent(size));
 	if (open_range(m, offset, end))
 		return -1;
 	struct mem_alloc *a = insert(m, MEM_GLOBAL_BASE + offset);

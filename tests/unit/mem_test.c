@@ -53,6 +53,29 @@ TEST(released_memory_is_used_again_only_when_all_else_is)
 	leave(w);
 }
 
+/* A large allocation that takes the place of small ones is whole: what was released there is forgotten. */
+TEST(released_memory_inside_a_new_allocation_is_forgotten)
+{
+	struct world *w = world(0, 1);
+	uint64_t held[4], a = 0;
+	const char *why;
+	bool again = false;
+	for (unsigned i = 0; i < 1000 && !again; i++) {
+		for (unsigned k = 0; k < 4; k++)
+			held[k] = alloc(w, 256 << 10, 0, "small");
+		for (unsigned k = 0; k < 4; k++)
+			CHECK_EQ(mem_release(w->m, held[k]), 0);
+		uint64_t before = a;
+		a = alloc(w, 48 << 20, 0, "large");
+		again = a < before;
+		for (uint64_t at = 0; at < 48 << 20; at += 64 << 10)
+			CHECK(mem_host(w->m, a + at, 64 << 10, &why));
+		CHECK_EQ(mem_release(w->m, a), 0);
+	}
+	CHECK(again);
+	leave(w);
+}
+
 TEST(written_marks)
 {
 	struct world *w = world(0, 1);
