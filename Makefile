@@ -44,7 +44,7 @@ help:           ## this list
 
 demo: setup     ## install what is missing, build, grade the INT4 sample on the emulated GPU
 	$(Q)$(MAKE) --no-print-directory -j2 all
-	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/textbook.cu
+	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/step1_textbook.cu
 
 test: setup     ## install what is missing, build, run every test
 	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT)

@@ -106,7 +106,7 @@ static bool from_line(const char *source, size_t size, char *id, size_t room)
 	return false;
 }
 
-/* The package that the file lies in: problems/int4-gemv/submissions/accepted/textbook.cu. */
+/* The package that the file lies in: problems/int4-gemv/submissions/accepted/step1_textbook.cu. */
 static bool from_folder(const char *path, char *folder, size_t room)
 {
 	CLEANUP_FREE char *real = realpath(path, NULL);

@@ -1,34 +1,33 @@
 // Step 5: four rows a warp share each activation.
 //
 // Against step 4: a warp does four rows at once. Each float4 of x is read from shared memory once and used for four
-// rows, and sum(x) is added up once for four: shared-memory wavefronts for 512 bytes of weights fall from 32 to 8, and
-// the two additions a pair become half a one. Four independent 128-bit loads are under way for each lane, where there
-// was one: 2 KB a warp. And a block stages x for 32 rows, where it did for 8.
+// rows: wavefronts for 512 bytes of weights fall from 32 to 8. Four independent 128-bit loads are under way for each lane, where
+// there was one: 2 KB a warp. And a block stages x for 32 rows, where it did for 8.
 //
-// Count the arithmetic: 3 instructions a weight (half a shift, half a lop3, half a subtraction, one half-to-float, an
-// fma), and 0.3 for x and the rest. At 34 weights a cycle that is 112 of 128 lanes: just under the limit.
-//
-// What is left: all warps load, then all compute, then all load. And with 4 rows a warp and 8 warps a block a matrix of
-// 4096 rows is 128 blocks, fewer than the 132 SMs, with 8 warps each: 16 KB under way on an SM, while the
-// latency of memory (some 0.8 us) times its share of the bandwidth (33 GB/s... 33 bytes a ns) asks for 27 KB.
+// It pays where the matrix is large. At 4096 rows there are 128 blocks, fewer than the 132 SMs, with 8 warps each, and
+// all warps load, then all compute, then all load: no more than 16 KB are under way on an SM, and only half of the time,
+// while the latency of memory (some 0.8 us) times its share of the bandwidth (33 bytes a nanosecond) asks for 27 KB.
+// Fewer instructions and fewer bytes through L1, and yet slower than step 4 there: step 6 is about that.
 #include <cstdint>
 #include <cuda_fp16.h>
 
 constexpr int GROUP = 128, WARPS = 8, ROWS = 4, UNIT = 32;
 
-__device__ __forceinline__ float2 two_codes(uint32_t word)
+// Nibbles 0 and 4 of the word, less the zero point: 1024 + q by the exponent 0x64, minus 1024 + z.
+__device__ __forceinline__ float2 two_codes(uint32_t word, __half2 zero)
 {
 	const uint32_t bits = (word & 0x000f000f) | 0x64006400;
-	return __half22float2(__hsub2(*reinterpret_cast<const __half2 *>(&bits), __float2half2_rn(1024.0f)));
+	return __half22float2(__hsub2(*reinterpret_cast<const __half2 *>(&bits), zero));
 }
 
-__device__ __forceinline__ float dot(uint32_t word, float4 a, float4 b, float qx)
+__device__ __forceinline__ float dot(uint32_t word, __half2 zero, float4 a, float4 b, float sum)
 {
-	const float2 q04 = two_codes(word), q15 = two_codes(word >> 4), q26 = two_codes(word >> 8), q37 = two_codes(word >> 12);
-	qx = fmaf(q04.x, a.x, fmaf(q04.y, b.x, qx));
-	qx = fmaf(q15.x, a.y, fmaf(q15.y, b.y, qx));
-	qx = fmaf(q26.x, a.z, fmaf(q26.y, b.z, qx));
-	return fmaf(q37.x, a.w, fmaf(q37.y, b.w, qx));
+	const float2 q04 = two_codes(word, zero), q15 = two_codes(word >> 4, zero);
+	const float2 q26 = two_codes(word >> 8, zero), q37 = two_codes(word >> 12, zero);
+	sum = fmaf(q04.x, a.x, fmaf(q04.y, b.x, sum));
+	sum = fmaf(q15.x, a.y, fmaf(q15.y, b.y, sum));
+	sum = fmaf(q26.x, a.z, fmaf(q26.y, b.z, sum));
+	return fmaf(q37.x, a.w, fmaf(q37.y, b.w, sum));
 }
 
 __global__ void __launch_bounds__(32 * WARPS)
@@ -52,26 +51,26 @@ gemv(const uint4 *__restrict__ Wq, const float *__restrict__ scales, const float
 	float sum[ROWS] = {};
 	for (int c = lane; c < units; c += 32) {
 		uint4 words[ROWS];
-		float scale[ROWS], zero[ROWS], qx[ROWS] = {}, sx = 0;
+		__half2 zero[ROWS];
+		float scale[ROWS], part[ROWS] = {};
 #pragma unroll
 		for (int r = 0; r < ROWS; r++) {
 			words[r] = __ldcs(Wq + row[r] * units + c);
 			scale[r] = scales[row[r] * (K / GROUP) + c / 4];
-			zero[r] = zeros[row[r] * (K / GROUP) + c / 4];
+			zero[r] = __float2half2_rn(1024.0f + zeros[row[r] * (K / GROUP) + c / 4]);
 		}
 #pragma unroll
 		for (int j = 0; j < 4; j++) {
 			const float4 a = xs[2 * j * pitch + c], b = xs[(2 * j + 1) * pitch + c];
-			sx += ((a.x + a.y) + (a.z + a.w)) + ((b.x + b.y) + (b.z + b.w));
 #pragma unroll
 			for (int r = 0; r < ROWS; r++) {
 				const uint32_t four[4] = {words[r].x, words[r].y, words[r].z, words[r].w};
-				qx[r] = dot(four[j], a, b, qx[r]);
+				part[r] = dot(four[j], zero[r], a, b, part[r]);
 			}
 		}
 #pragma unroll
 		for (int r = 0; r < ROWS; r++)
-			sum[r] = fmaf(scale[r], fmaf(-zero[r], sx, qx[r]), sum[r]);
+			sum[r] = fmaf(scale[r], part[r], sum[r]);
 	}
 #pragma unroll
 	for (int r = 0; r < ROWS; r++) {

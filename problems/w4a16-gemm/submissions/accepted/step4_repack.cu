@@ -1,6 +1,11 @@
-// Offline repacking: prepare() puts each lane's codes of a group of 128 k and 8 columns into one 128-bit word, in the order
-// of the B fragments of m16n8k16, and scale and 1024 + zero side by side. solve() then loads weights straight into
-// registers, without shared memory. For few rows the warps of a block share the columns and split K.
+// Step 4: repacked offline.
+//
+// Against step 3: prepare() puts each lane's codes of a group of 128 k and 8 columns into one 128-bit word, in the order of the
+// B fragments of m16n8k16, and scale and 1024 + zero side by side. solve() loads weights straight into registers, one
+// coalesced 128-bit load for a group, without shared memory and without a byte to pick out. For few rows the warps of a
+// block share the columns and split K: four times the blocks, and four groups under way in each.
+//
+// For many rows a block has 64 x 64 outputs, so x passes from L2 to the SMs N / 64 times, and the weights M / 64 times.
 #include <cstdint>
 #include <cuda_fp16.h>
 

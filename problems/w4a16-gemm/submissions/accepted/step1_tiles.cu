@@ -1,4 +1,10 @@
-// No tensor cores: tiles of x and of dequantized weights in shared memory as FP32, a thread has one column and TM rows.
+// Step 1: tiles, and no tensor cores. Tiles of x and of dequantized weights lie in shared memory as FP32; a thread has one
+// column and TM rows.
+//
+// For each fma a value of x comes from shared memory (the weight serves TM of them). M = 128, N = 8192, K = 4096 are
+// 4.3 G fma: at 128 lanes, 132 SMs and 1.9 GHz no less than 134 us, when every cycle is an fma, and here it is every third.
+// The weights are dequantized again for every 32 rows. For few rows the time is that of K / 32 = 128 turns of two barriers
+// and one load, with nothing under way in between.
 #include <cstdint>
 #include <cuda_fp16.h>
 

@@ -1,6 +1,12 @@
-// mma.sync m16n8k16 with a three-stage cp.async pipeline. Activations reach the tensor core by ldmatrix; packed codes stay
-// packed in shared memory and become B fragments in registers: a lane needs k = 2t, 2t+1 and 2t+8, 2t+9 of column
-// g, which are byte t of two neighbouring words.
+// Step 3: fused. mma.sync m16n8k16 with a three-stage cp.async pipeline.
+//
+// Against step 2: packed codes stay packed in shared memory (half a byte a weight instead of two) and become B fragments in
+// registers: a lane needs k = 2t, 2t+1 and 2t+8, 2t+9 of column g, which are byte t of two neighbouring words. Two halves by
+// one lop3 (1024 + q), a subtraction (exact), a multiplication. Activations come by ldmatrix. While tile i is multiplied,
+// tiles i + 1 and i + 2 are under way, so latency is paid once and not in every step, and one barrier a step is enough.
+//
+// Scales and zero points are read two bytes at a time, and wait for memory at each new group. With M = 1 a block has 32
+// columns, and N / 32 blocks of four warps have 6 KB each under way.
 #include <cstdint>
 #include <cuda_fp16.h>
 
