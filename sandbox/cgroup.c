@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 512, NAME_SIZE = 64 };
+enum { PATH_SIZE = 512, NAME_SIZE = 64, MOVES = 5 };
 
 static struct place {
 	int version;
@@ -33,22 +33,30 @@ static struct place {
 	char note[300];
 } place;
 static pthread_once_t place_once = PTHREAD_ONCE_INIT;
+static int put_text(const char *path, const char *text);
+static struct cgroup_kernel kernel = {"", mkdir, put_text, rmdir};
 static atomic_uint next_number;
 
 struct cgroup {
 	char memory[PATH_SIZE + NAME_SIZE], pids[PATH_SIZE + NAME_SIZE];	/* empty: not made */
+	uint64_t limit;								/* of memory */
 };
 
 /* ---- files of a group ---- */
+
+static int put_text(const char *path, const char *text)
+{
+	CLEANUP_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	return write(fd, text, strlen(text)) < 0 ? -1 : 0;
+}
 
 static int put(const char *dir, const char *file, const char *text)
 {
 	char path[PATH_SIZE + 2 * NAME_SIZE];
 	snprintf(path, sizeof path, "%s/%s", dir, file);
-	CLEANUP_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	return write(fd, text, strlen(text)) < 0 ? -1 : 0;
+	return kernel.put(path, text);
 }
 
 static int put_number(const char *dir, const char *file, uint64_t n)
@@ -91,10 +99,17 @@ static bool has_word(const char *text, const char *word)
 
 /* ---- where our groups go ---- */
 
+static FILE *open_proc(const char *name)
+{
+	char path[PATH_SIZE];
+	snprintf(path, sizeof path, "%s/proc/self/%s", kernel.root, name);
+	return fopen(path, "re");
+}
+
 /* Our own group's path in the hierarchy that /proc/self/cgroup calls `controller` ("" is version 2). */
 static void own_path(const char *controller, char *out, size_t size)
 {
-	CLEANUP_FILE FILE *f = fopen("/proc/self/cgroup", "re");
+	CLEANUP_FILE FILE *f = open_proc("cgroup");
 	char line[1024];
 	*out = 0;
 	while (f && fgets(line, sizeof line, f)) {
@@ -111,7 +126,7 @@ static void own_path(const char *controller, char *out, size_t size)
 /* The folder of our own group in the hierarchy of `controller` ("": version 2), and how much of it is the mount. */
 static bool own_folder(const char *controller, char *out, size_t size, size_t *mount_size)
 {
-	CLEANUP_FILE FILE *f = fopen("/proc/self/mountinfo", "re");
+	CLEANUP_FILE FILE *f = open_proc("mountinfo");
 	char line[2048], path[PATH_SIZE];
 	own_path(controller, path, sizeof path);
 	while (f && fgets(line, sizeof line, f)) {
@@ -125,9 +140,9 @@ static bool own_folder(const char *controller, char *out, size_t size, size_t *m
 		/* A container sees its part of the hierarchy alone, while its path may count from the true root. */
 		size_t n = strcmp(root, "/") ? strlen(root) : 0;
 		const char *rest = !strncmp(path, root, n) ? path + n : "";
-		if (snprintf(out, size, "%s%s", mount, strcmp(rest, "/") ? rest : "") >= (int)size)
+		if (snprintf(out, size, "%s%s%s", kernel.root, mount, strcmp(rest, "/") ? rest : "") >= (int)size)
 			continue;
-		*mount_size = strlen(mount);
+		*mount_size = strlen(kernel.root) + strlen(mount);
 		return true;
 	}
 	return false;
@@ -157,11 +172,22 @@ static void make_leaf(const char *dir)
 {
 	char leaf[PATH_SIZE + NAME_SIZE], procs[8192];
 	snprintf(leaf, sizeof leaf, "%s/judge-main", dir);
-	if (mkdir(leaf, 0755) < 0 && errno != EEXIST)
+	if (kernel.make(leaf, 0755) < 0 && errno != EEXIST)
 		return;
 	get(dir, "cgroup.procs", procs, sizeof procs);
 	for (char *save, *pid = strtok_r(procs, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
 		put(leaf, "cgroup.procs", pid);
+}
+
+/* Version 2 is mounted without the memory controller: version 1 may have it (a hybrid system). */
+static bool without_memory(struct place *p)
+{
+	char path[PATH_SIZE];
+	size_t mount_size;
+	if (!own_folder("memory", path, sizeof path, &mount_size))
+		snprintf(p->note, sizeof p->note, "control groups are there, but without the memory controller, so memory limits "
+			 "hold for each process alone; boot with cgroup_enable=memory, or, in a container, have it handed down");
+	return false;
 }
 
 static bool find_v2(struct place *p)
@@ -185,7 +211,7 @@ static bool find_v2(struct place *p)
 	strcpy(dir, text);
 	get(dir, "cgroup.controllers", text, sizeof text);
 	if (!has_word(text, "memory"))
-		return false;			/* a hybrid system: the controllers are in version 1 */
+		return without_memory(p);
 	strcpy(dir, own);
 	for (char *slash; (slash = strrchr(dir, '/')) && (size_t)(slash - dir) >= mount_size;) {
 		*slash = 0;
@@ -193,10 +219,12 @@ static bool find_v2(struct place *p)
 			return strcpy(p->memory, dir), true;
 	}
 	if (writable(own)) {
-		if (!hands_down(own))
+		/* A process that forks meanwhile leaves a child behind: again. */
+		for (int try = 0; try < MOVES; try++) {
+			if (hands_down(own))
+				return strcpy(p->memory, own), true;
 			make_leaf(own);
-		if (hands_down(own))
-			return strcpy(p->memory, own), true;
+		}
 	}
 	snprintf(p->note, sizeof p->note, "no control group is delegated to this user, so memory limits hold for each process "
 		 "alone; start the judge with `systemd-run --user --scope -p Delegate=yes judge ...`, or with Delegate=yes in "
@@ -279,7 +307,7 @@ static int make(char *out, const char *dir, const char *name, struct err *e)
 	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
 		return err_system(e, "the path of control group %s is too long", dir);
 	/* One that is there already was left by a dead judge that had our process id. */
-	if (mkdir(path, 0755) < 0 && (errno != EEXIST || rmdir(path) < 0 || mkdir(path, 0755) < 0))
+	if (kernel.make(path, 0755) < 0 && (errno != EEXIST || kernel.remove(path) < 0 || kernel.make(path, 0755) < 0))
 		return err_errno(e, "cannot make control group %s", path);
 	strcpy(out, path);
 	return 0;
@@ -294,6 +322,7 @@ int cgroup_new(uint64_t memory, unsigned processes, struct cgroup **out, struct 
 	struct cgroup *g = calloc(1, sizeof *g);
 	if (!g)
 		BUG("out of memory");
+	g->limit = memory;
 	char name[NAME_SIZE];
 	snprintf(name, sizeof name, "judge-%d-%u", (int)getpid(), atomic_fetch_add(&next_number, 1));
 	int rc = make(g->memory, p->memory, name, e);
@@ -318,11 +347,31 @@ int cgroup_attach(const struct cgroup *g, pid_t pid, struct err *e)
 	return 0;
 }
 
+/* The kernel counts a kill here too if it was the machine, or a group above, that had no memory left.  Version 1 has no
+ * count of its own limit (failcnt stays 0 on new kernels), but a peak, which is at the limit then but for what cannot be
+ * had in one piece. */
+static bool was_at_limit(const struct cgroup *g)
+{
+	char text[1024];
+	if (get_place()->version == 1)
+		return g->limit && cgroup_peak_memory(g) + g->limit / 16 >= g->limit;
+	get(g->memory, "memory.events", text, sizeof text);
+	return keyed(text, "oom") > 0;
+}
+
 unsigned long cgroup_oom_kills(const struct cgroup *g)
 {
 	char text[1024];
 	get(g->memory, get_place()->version == 2 ? "memory.events" : "memory.oom_control", text, sizeof text);
-	return (unsigned long)keyed(text, "oom_kill");
+	unsigned long kills = (unsigned long)keyed(text, "oom_kill");
+	return kills && was_at_limit(g) ? kills : 0;
+}
+
+unsigned long cgroup_refused_forks(const struct cgroup *g)
+{
+	char text[256];
+	get(*g->pids ? g->pids : g->memory, "pids.events", text, sizeof text);
+	return (unsigned long)keyed(text, "max");
 }
 
 uint64_t cgroup_peak_memory(const struct cgroup *g)
@@ -346,7 +395,7 @@ static void kill_members(const char *dir)
 /* A group whose last process has just died may be busy for a moment. */
 static void remove_group(const char *dir)
 {
-	for (int try = 0; *dir && rmdir(dir) < 0 && errno == EBUSY && try < 100; try++) {
+	for (int try = 0; *dir && kernel.remove(dir) < 0 && errno == EBUSY && try < 100; try++) {
 		kill_members(dir);
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
@@ -383,7 +432,7 @@ static void sweep_folder(const char *dir, int depth)
 		    snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) >= (int)sizeof path)
 			continue;
 		if (is_leftover(entry->d_name, path))
-			rmdir(path);
+			kernel.remove(path);
 		else if (depth)
 			sweep_folder(path, depth - 1);
 	}
@@ -402,4 +451,11 @@ void cgroup_sweep(void)
 	snprintf(root, sizeof root, "%.*s", (int)p->pids_mount, p->pids);
 	if (*p->pids)
 		sweep_folder(root, DEPTH);
+}
+
+void cgroup_play(const struct cgroup_kernel *k)
+{
+	kernel = *k;
+	pthread_once(&place_once, find_place);
+	find_place();
 }

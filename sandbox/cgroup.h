@@ -20,11 +20,22 @@ const char *cgroup_note(void);			/* what is missing and how to mend it; "" when 
 /* A new empty group; 0 means no limit.  *out is NULL where the host has no control groups for us. */
 int cgroup_new(uint64_t memory, unsigned processes, struct cgroup **out, struct err *e);
 int cgroup_attach(const struct cgroup *g, pid_t pid, struct err *e);
-unsigned long cgroup_oom_kills(const struct cgroup *g);	/* processes that the kernel killed for want of memory */
+/* Processes that the kernel killed because the group was at its limit; 0 if the whole machine was short of memory. */
+unsigned long cgroup_oom_kills(const struct cgroup *g);
+unsigned long cgroup_refused_forks(const struct cgroup *g);	/* because of the limit of processes */
 uint64_t cgroup_peak_memory(const struct cgroup *g);	/* bytes; 0 where the kernel does not tell */
 /* Kill what is in it, remove it, free it.  NULL is fine. */
 void cgroup_free(struct cgroup *g);
 /* Remove groups of judges that are gone. */
 void cgroup_sweep(void);
+
+/* What the kernel does, for tests that play it on a tree of files; no groups may be left from before. */
+struct cgroup_kernel {
+	const char *root;			/* stands before every path of the host; "": the host itself */
+	int (*make)(const char *path, mode_t mode);
+	int (*put)(const char *path, const char *text);		/* 0, or -1 and errno */
+	int (*remove)(const char *path);
+};
+void cgroup_play(const struct cgroup_kernel *k);
 
 #endif
