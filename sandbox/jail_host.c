@@ -44,7 +44,18 @@ static bool setting_is(const char *path, char value)
 	return fd >= 0 && read(fd, &c, 1) == 1 && c == value;
 }
 
-/* The settings of distributions that are behind most refusals. */
+/* A line of the file begins with `start` and holds `within`. */
+static bool has_line(const char *path, const char *start, const char *within)
+{
+	char line[4096];
+	CLEANUP_FILE FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (!strncmp(line, start, strlen(start)) && strstr(line, within))
+			return true;
+	return false;
+}
+
+/* What is behind most refusals. */
 static const char *remedy(void)
 {
 	if (setting_is("/proc/sys/user/max_user_namespaces", '0'))
@@ -53,6 +64,11 @@ static const char *remedy(void)
 		return "; user namespaces are off for ordinary users: sysctl kernel.unprivileged_userns_clone=1";
 	if (geteuid() && setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
 		return "; AppArmor restricts them: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+	/* A mount point "/", then rw or ro. */
+	if (!has_line("/proc/self/mountinfo", "", " / r"))
+		return "; inside a chroot the kernel allows none: enter it by pivot_root (systemd-nspawn, podman run --rootfs)";
+	if (has_line("/proc/self/status", "Seccomp:", "2"))
+		return "; this container's seccomp filter forbids it: start it with --security-opt seccomp=unconfined";
 	return "";
 }
 

@@ -50,6 +50,9 @@ static bool find_root(char *out, size_t size)
 	return is_root("/usr/local/cuda", out, size);
 }
 
+/* As CUDART_VERSION has it: the first whose PTX and headers the guest runtime is written against. */
+enum { OLDEST = 12040 };
+
 /* The headers know the version; asking nvcc would cost a process. */
 static int read_version(struct toolchain *t)
 {
@@ -78,15 +81,19 @@ const struct toolchain *toolchain_find(struct err *e)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct toolchain found;
 	static bool have;
+	/* Debian's own package is 11.8. */
+	static const char how[] = "install the CUDA Toolkit 13.0 or later (https://developer.nvidia.com/cuda-downloads; package "
+				  "cuda-toolkit-13-0), or set CUDA_HOME to where it is";
 	const struct toolchain *result = NULL;
 	pthread_mutex_lock(&lock);
 	struct toolchain t = {0};
 	if (!have && !find_root(t.root, sizeof t.root))
-		err_system(e, "no CUDA toolkit: nvcc is not %s; install it (Debian: apt install nvidia-cuda-toolkit; others: "
-			   "https://developer.nvidia.com/cuda-downloads) or set CUDA_HOME to its folder",
-			   getenv("CUDA_HOME") ? "in the folder that CUDA_HOME names" : "on PATH or in /usr/local/cuda");
+		err_system(e, "no CUDA toolkit: nvcc is not %s; %s",
+			   getenv("CUDA_HOME") ? "in the folder that CUDA_HOME names" : "on PATH or in /usr/local/cuda", how);
 	else if (!have && read_version(&t) < 0)
 		err_system(e, "the CUDA toolkit in %s has no cuda_runtime_api.h: install its headers (package cuda-cudart-dev)", t.root);
+	else if (!have && 1000 * t.major + 10 * t.minor < OLDEST)
+		err_system(e, "the CUDA toolkit in %s is version %s, too old: %s", t.root, t.version, how);
 	else if (!have) {
 		found = t;
 		have = true;
