@@ -6,14 +6,13 @@
 #include "../sandbox/base/json_write.h"
 #include "../sandbox/compile.h"
 #include "gpu_lock.h"
+#include "kept.h"
 #include "paths.h"
 #include "verdict.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 
 /* FORMAT: to be raised when peaks.cu measures something else under the same name. */
 enum { FORMAT = 1, RUNS = 2, SECONDS = 120, MAX_SOURCE = 1 << 20, MEMORY_MIB = 1024, OUTPUT = 16 << 10 };
@@ -197,37 +196,14 @@ static void write_fields(const struct calibration *c, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-static int write_file(const char *path, const struct buf *text, struct err *e)
-{
-	CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0)
-		return err_errno(e, "cannot make %s", path);
-	for (size_t at = 0; at < text->size;) {
-		ssize_t n = write(fd, text->data + at, text->size - at);
-		if (n <= 0)
-			return err_errno(e, "cannot write %s", path);
-		at += (size_t)n;
-	}
-	return fsync(fd) < 0 ? err_errno(e, "cannot write %s", path) : 0;
-}
-
 int calibration_store(const struct calibration *c, struct err *e)
 {
-	char path[520], temporary[560];
+	char path[520];
 	CLEANUP_BUF struct buf text = {0};
 	if (calibration_path(c->uuid, path, sizeof path, e) < 0)
 		return -1;
-	if (paths_make(paths()->state) < 0)
-		return err_errno(e, "cannot make the folder %s", paths()->state);
-	snprintf(temporary, sizeof temporary, "%s.%d", path, (int)getpid());
-	unlink(temporary);
 	write_fields(c, &text);
-	int rc = write_file(temporary, &text, e);
-	if (rc == 0 && rename(temporary, path) < 0)
-		rc = err_errno(e, "cannot rename %s", temporary);
-	if (rc < 0)
-		unlink(temporary);
-	return rc;
+	return kept_write(path, &text, e);
 }
 
 /* ---- measuring ---- */
@@ -285,14 +261,6 @@ static int run_all(struct session *s, int guest, struct progress *progress, stru
 	return session_reset(s, e);
 }
 
-static void note_time(struct calibration *c)
-{
-	time_t now = time(NULL);
-	struct tm t;
-	gmtime_r(&now, &t);
-	strftime(c->when, sizeof c->when, "%Y-%m-%dT%H:%M:%SZ", &t);
-}
-
 int calibration_measure(struct session *s, const char *arch, bool unsandboxed, struct progress *progress,
 			struct calibration *out, struct err *e)
 {
@@ -307,7 +275,7 @@ int calibration_measure(struct session *s, const char *arch, bool unsandboxed, s
 	snprintf(c.device, sizeof c.device, "%s", p.name);
 	snprintf(c.uuid, sizeof c.uuid, "%s", p.uuid);
 	snprintf(c.driver, sizeof c.driver, "%s", p.driver);
-	note_time(&c);
+	kept_now(c.when, sizeof c.when);
 	progress_stage(progress, "compile", 0);
 	int rc = compile_peaks(arch, unsandboxed, a, &compiled, e);
 	if (rc == 0)

@@ -6,6 +6,7 @@
 #include "../sandbox/compile.h"
 #include "../sandbox/jail.h"
 #include "../sandbox/ptx/profile.h"
+#include "cublas.h"
 #include "oracle.h"
 #include "paths.h"
 #include "problem.h"
@@ -63,6 +64,17 @@ static void ask_toolchain(struct doctor *d)
 		tell(d, BROKEN, "nvcc", "%s", e.text);
 	bool gcc = access("/usr/bin/gcc", X_OK) == 0;
 	tell(d, gcc ? GOOD : BROKEN, "gcc", "%s", gcc ? "for host code and for oracles" : "missing: apt-get install build-essential");
+}
+
+/* Nothing that grading needs: on a GPU, times are compared with it. */
+static void ask_cublas(struct doctor *d)
+{
+	struct cublas c;
+	struct err e = {0};
+	if (cublas_find(&c, &e) == 0)
+		tell(d, GOOD, "cuBLAS", "%s, %s: what times on a GPU are compared with", c.version, c.library);
+	else
+		tell(d, POOR, "cuBLAS", "times on a GPU are not compared with it: %s", e.text);
 }
 
 static void ask_file(struct doctor *d, const char *what, const char *path, const char *mend)
@@ -144,6 +156,7 @@ int cmd_doctor(const struct options *o)
 	jail_sweep();
 	ask_jail(&d);
 	ask_toolchain(&d);
+	ask_cublas(&d);
 	ask_threads(&d);
 	ask_file(&d, "guest runtime", paths()->libguest, "run make");
 	ask_file(&d, "reference library", paths()->libreference, "run make");

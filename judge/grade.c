@@ -2,6 +2,7 @@
 #include "grade.h"
 
 #include "../sandbox/base/cleanup.h"
+#include "baseline.h"
 #include "device_choice.h"
 #include "grade_case.h"
 #include "progress.h"
@@ -344,6 +345,15 @@ static int load_image(struct work *w, struct err *e)
 	return 0;
 }
 
+/* With what takes the GPU for itself: the submission's device process has to go first. */
+static void compare(struct work *w)
+{
+	if (!w->gpu.device || w->o->samples_only || w->g->verdict != VERDICT_AC)
+		return;
+	runner_close(&w->gpu);
+	baseline_add(w->o, w->gpu.device, w->g);
+}
+
 static int run_all(struct work *w, struct err *e)
 {
 	const struct grade_options *o = w->o;
@@ -377,7 +387,12 @@ static int run_all(struct work *w, struct err *e)
 	}
 	if ((w->gpu.device && calibrate(w, e) < 0) || load_image(w, e) < 0)
 		return -1;
-	return w->g->verdict == VERDICT_AC ? run_cases(w, e) : 0;
+	if (w->g->verdict != VERDICT_AC)
+		return 0;
+	if (run_cases(w, e) < 0)
+		return -1;
+	compare(w);
+	return 0;
 }
 
 /* ---- score ---- */

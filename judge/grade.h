@@ -15,6 +15,8 @@
  * emulated timing case gives the book (what was read, how often, with what conflicts), and the GPU's is timed (timing.h).  Code
  * that only the hardware knows (wgmma, tensor maps) skips the emulated device, which the report says.
  *
+ * What was timed on the GPU is then compared with the package's reference.cu and with cuBLAS (baseline.h).
+ *
  * A device process that dies is started again and the case repeated, once; if it dies again the program is at fault.
  */
 #ifndef JUDGE_GRADE_H
@@ -25,6 +27,7 @@
 #include "book.h"
 #include "calibration.h"
 #include "check.h"
+#include "kept.h"
 #include "seed.h"
 #include "verdict.h"
 
@@ -78,6 +81,7 @@ struct case_report {
 	unsigned n_lines;
 	double floor_us, efficiency;	/* timing cases */
 	struct timing timing;		/* with gpu */
+	struct kept_time reference, cublas;	/* with gpu: what the time is compared with (baseline.h) */
 	bool impossible;
 };
 
@@ -92,6 +96,8 @@ struct grading {
 	struct device_properties gpu;	/* with a GPU, as is its calibration, which floors are made of */
 	struct calibration calibration;
 	bool modelled;			/* false: on a GPU, after the same cases on the emulated one */
+	char cublas[24];		/* its version, if the times are compared with it; "" if not */
+	char reference_note[300], cublas_note[300];	/* why they are not compared with these; "" if they are, or need not be */
 	char not_emulated[300];		/* why the emulated device could not check it first; "" if it could */
 	char seed[SEED_HEX + 1];
 	enum verdict verdict;

@@ -1,4 +1,4 @@
-/* One case of a grading: lay out, run, check.  Used by grade.c and timing.c alone. */
+/* One case of a grading: lay out, run, check.  Used inside the grading alone: grade.c, timing.c, baseline.c. */
 #ifndef JUDGE_GRADE_CASE_H
 #define JUDGE_GRADE_CASE_H
 

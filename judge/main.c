@@ -1,4 +1,6 @@
-/* judge: the command line.  `judge __device` is the inside of the jail that holds the device; see sandbox/session.h. */
+/* judge: the command line.  `judge __device` is the inside of the jail that holds the device; see sandbox/session.h.
+ * `judge __cublas` times a GEMM; see sandbox/device/gemm.h. */
+#include "../sandbox/device/gemm.h"
 #include "../sandbox/session.h"
 #include "command.h"
 
@@ -56,6 +58,8 @@ int main(int argc, char **argv)
 	enum command c;
 	if (argc >= 2 && !strcmp(argv[1], "__device"))
 		return device_main(argc, argv);
+	if (argc >= 2 && !strcmp(argv[1], "__cublas"))
+		return gemm_main(argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
 		help_all(stderr);

@@ -405,6 +405,20 @@ static int load_cases(struct load *l)
 	return 0;
 }
 
+/* The product to compare with, of a timing case. */
+static int try_gemm(struct load *l, const struct case_spec *c)
+{
+	struct secret none = {{0}, ""};
+	struct testcase t;
+	struct gemm_shape shape;
+	struct err why = {0};
+	char sizes[200];
+	if (!l->p->gemm[0] || testcase_make(l->p, c, &none, "try", &t, &why) < 0 || problem_gemm(l->p, &t.sizes, &shape, &why) == 0)
+		return 0;
+	sizes_text(&t.sizes, sizes, sizeof sizes);
+	return json_fail(l->json, json_get(l->root, "baseline"), l->e, "with %s of timing case \"%s\": %s", sizes, c->name, why.text);
+}
+
 static int try_cases(struct load *l)
 {
 	const struct case_spec *c = l->p->cases;
@@ -412,13 +426,13 @@ static int try_cases(struct load *l)
 	for (v = json_first(json_get(l->root, "cases")); v; v = json_next(v))
 		if (try_case(l, v, c++) < 0)
 			return -1;
-	for (v = json_first(json_get(l->root, "timing")); v; v = json_next(v))
-		if (try_case(l, v, c++) < 0)
+	for (v = json_first(json_get(l->root, "timing")); v; v = json_next(v), c++)
+		if (try_case(l, v, c) < 0 || try_gemm(l, c) < 0)
 			return -1;
 	return 0;
 }
 
-/* ---- work, rules, score, limits ---- */
+/* ---- baseline, work, rules, score, limits ---- */
 
 static int known_size(void *user, const char *name, struct err *e)
 {
@@ -443,6 +457,42 @@ static int load_expression(struct load *l, const struct cJSON *o, const char *fi
 	if (sizes_names(text, known_size, l->p, &why) < 0)
 		return json_fail(l->json, v, l->e, "%s", why.text);
 	*out = arena_strdup(l->p->arena, text);
+	return 0;
+}
+
+static const char *const gemm_names[3] = {"M", "N", "K"};
+
+static int load_baseline(struct load *l)
+{
+	const struct cJSON *baseline;
+	const char *type;
+	if (!json_get(l->root, "baseline"))
+		return 0;
+	if (json_object(l->json, l->root, "baseline", "an object with gemm, M, N and K", &baseline, l->e) < 0 ||
+	    json_only(l->json, baseline, (const char *const[]){"gemm", "M", "N", "K", NULL}, l->e) < 0 ||
+	    json_string(l->json, baseline, "gemm", "\"f16\"", &type, l->e) < 0)
+		return -1;
+	if (strcmp(type, "f16"))
+		return json_fail(l->json, json_get(baseline, "gemm"), l->e, "is \"%s\": write \"f16\"", type);
+	for (unsigned i = 0; i < 3; i++)
+		if (load_expression(l, baseline, gemm_names[i], "a size, e.g. \"N\", or 1", &l->p->gemm[i]) < 0)
+			return -1;
+	return 0;
+}
+
+int problem_gemm(const struct problem *p, const struct sizes *sizes, struct gemm_shape *out, struct err *e)
+{
+	int64_t *const to[3] = {&out->m, &out->n, &out->k};
+	for (unsigned i = 0; i < 3; i++) {
+		if (sizes_eval(p->gemm[i], sizes, to[i], e) < 0)
+			return err_wrap(e, "%s", gemm_names[i]);
+		if (*to[i] < 1 || *to[i] > INT32_MAX)
+			return err_input(e, "%s: %s is %lld: write a size from 1 to %d", gemm_names[i], p->gemm[i], (long long)*to[i],
+					 INT32_MAX);
+	}
+	double mib = 2.0 * ((double)out->m * (double)out->k + (double)out->n * (double)out->k + (double)out->m * (double)out->n) / (1 << 20);
+	if (mib > TESTCASE_MAX_MIB)
+		return err_input(e, "its operands take %.0f MiB in FP16; %d MiB are the most", mib, TESTCASE_MAX_MIB);
 	return 0;
 }
 
@@ -567,11 +617,11 @@ static int hash_version(struct problem *p, struct err *e)
 static int load(struct load *l, const char *folder_name)
 {
 	static const char *const fields[] = {"format", "id", "title", "difficulty", "tags", "entry", "arguments", "prepare",
-					     "sizes", "cases", "timing", "work", "rules", "score", "limits", NULL};
+					     "sizes", "cases", "timing", "baseline", "work", "rules", "score", "limits", NULL};
 	if (!json_is_object(l->root))
 		return json_fail(l->json, l->root, l->e, "the file must hold an object: {\"format\": 1, ...}");
 	return json_only(l->json, l->root, fields, l->e) < 0 || load_head(l, folder_name) < 0 || load_arguments(l) < 0 ||
-	       load_extra_sizes(l) < 0 || load_cases(l) < 0 || load_work(l) < 0 || load_rules(l) < 0 || load_score(l) < 0 ||
+	       load_extra_sizes(l) < 0 || load_cases(l) < 0 || load_baseline(l) < 0 || load_work(l) < 0 || load_rules(l) < 0 || load_score(l) < 0 ||
 	       load_limits(l) < 0 || try_cases(l) < 0 ? -1 : 0;
 }
 

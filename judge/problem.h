@@ -15,6 +15,8 @@
  *	cases		{"name", "visible"?: false, "data"?: "normal", SIZE: value ...}; value: a number, a list to choose from,
  *			or {"from", "to", "multiple"?: 1}
  *	timing		{"name", "device": "gpu" | "emulated", "data"?: "normal", SIZE: number ...}
+ *	baseline ?	{"gemm": "f16", "M", "N", "K": expressions}: the product C[M, N] = A[M, K] W[N, K]^T that times on a GPU are
+ *			compared with, in FP16 by cuBLAS
  *	work		{"bytes": "auto" | expression, "flops": expression, "unit": "fp32" | "fp16" | "tensor_f16" | "tensor_i8"}
  *	rules		{"max_launches": null | number, "scratch_bytes": null | number or expression}
  *	score		{"correct", "efficiency", "full_at", "tiers": {"bronze", "silver", "gold"}}
@@ -46,6 +48,10 @@ struct case_spec {
 enum { TIER_NONE, TIER_BRONZE, TIER_SILVER, TIER_GOLD, TIERS };
 const char *tier_name(int tier);
 
+struct gemm_shape {
+	int64_t m, n, k;
+};
+
 struct problem {
 	struct arena *arena;
 	char id[64], folder[500], version[33];	/* version: hash of problem.json and oracle.c, hexadecimal */
@@ -60,6 +66,7 @@ struct problem {
 	char names[PROBLEM_MAX_PARAMS][PROBLEM_NAME];
 	unsigned n_cases;		/* cases, then timing cases */
 	struct case_spec *cases;
+	const char *gemm[3];		/* M, N, K of the product to compare with; NULL: there is none */
 	const char *bytes, *flops, *unit;	/* bytes: NULL for auto */
 	int64_t max_launches;		/* -1: any number */
 	const char *scratch_bytes;	/* NULL: any size */
@@ -81,6 +88,8 @@ int problem_ids(struct arena *a, const char *const **ids, size_t *n, struct err 
 void problem_prelude(const struct problem *p, struct buf *out);
 /* `extern "C" void solve(const uint32_t *Wq, ...)`, for messages. */
 void problem_prototype(const struct problem *p, bool prepare, struct buf *out);
+/* The product to compare with, which the problem has, at these sizes.  e: "K: K/7: 256 is not a multiple of 7". */
+int problem_gemm(const struct problem *p, const struct sizes *sizes, struct gemm_shape *out, struct err *e);
 /* A file of the package ("statement.en.md", "starter.cu"). */
 int problem_file(const struct problem *p, const char *name, struct buf *out, struct err *e);
 

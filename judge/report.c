@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 22, SIZES_WIDTH = 22, BAR_WIDTH = 8, RATIO_WIDTH = BAR_WIDTH + 10 };
+enum { NAME_WIDTH = 22, SIZES_WIDTH = 22, BAR_WIDTH = 8, RATIO_WIDTH = BAR_WIDTH + 10, TIMES_WIDTH = 11 };
 
 static void put_time(const struct term *t, double us, int width)
 {
@@ -186,7 +186,44 @@ static void put_cases(const struct grading *g, const struct term *t)
 
 /* ---- timing ---- */
 
-static void put_timing_case(const struct case_report *r, const struct term *t)
+/* How many times as fast it is. */
+static void put_times(double us, double baseline_us, const struct term *t)
+{
+	struct figure f;
+	char text[40] = "-";
+	if (baseline_us > 0)
+		snprintf(text, sizeof text, "%s%s", figure_ratio(&f, baseline_us / us), t->utf8 ? "×" : "x");
+	fprintf(t->file, "%*s%s", TIMES_WIDTH - term_columns(text), "", text);
+}
+
+/* Which of the baselines there are times of. */
+struct compared {
+	bool reference, cublas;
+};
+
+static struct compared compared(const struct grading *g)
+{
+	struct compared c = {0};
+	for (unsigned i = 0; i < g->n_cases; i++) {
+		c.reference |= g->cases[i].reference.us > 0;
+		c.cublas |= g->cases[i].cublas.us > 0;
+	}
+	return c;
+}
+
+static void put_compared(const struct grading *g, struct compared c, const struct term *t)
+{
+	if (c.reference)
+		term_put(t, STYLE_DIM, "       reference: how many times as fast as the package's reference.cu\n");
+	if (c.cublas)
+		term_put(t, STYLE_DIM, "       cuBLAS: how many times as fast as the same product in FP16 by cuBLAS %s\n", g->cublas);
+	if (*g->reference_note)
+		term_put(t, STYLE_WARN, "       not compared with %s\n", g->reference_note);
+	if (*g->cublas_note)
+		term_put(t, STYLE_WARN, "       not compared with %s\n", g->cublas_note);
+}
+
+static void put_timing_case(const struct case_report *r, struct compared c, const struct term *t)
 {
 	char sizes[200];
 	struct figure f;
@@ -207,7 +244,12 @@ static void put_timing_case(const struct case_report *r, const struct term *t)
 	}
 	fputs(term_on(t, STYLE_NOTE), t->file);
 	term_bar(t, r->efficiency, BAR_WIDTH);
-	fprintf(t->file, "%s %6s   %s\n", term_off(t), figure_percent(&f, r->efficiency), limiter_name(r->book.limiter));
+	fprintf(t->file, "%s %6s", term_off(t), figure_percent(&f, r->efficiency));
+	if (c.reference)
+		put_times(r->book.time_us, r->reference.us, t);
+	if (c.cublas)
+		put_times(r->book.time_us, r->cublas.us, t);
+	fprintf(t->file, "   %s\n", limiter_name(r->book.limiter));
 }
 
 /* How a time was come by, for whoever doubts it. */
@@ -220,6 +262,10 @@ static void put_measurement(const struct case_report *r, const struct term *t)
 		 figure_percent(&spread, m->spread), figure_time(&cold, m->cold_us, t->utf8));
 	if (m->after.sm_mhz)
 		term_put(t, STYLE_DIM, "; SM %u MHz, memory %u MHz", m->after.sm_mhz, m->after.memory_mhz);
+	if (r->reference.us > 0)
+		term_put(t, STYLE_DIM, "; reference.cu %s", figure_time(&low, r->reference.us, t->utf8));
+	if (r->cublas.us > 0)
+		term_put(t, STYLE_DIM, "; cuBLAS %s", figure_time(&low, r->cublas.us, t->utf8));
 	fputc('\n', t->file);
 	if (m->disturbed)
 		term_put(t, STYLE_WARN, "       this measurement was disturbed (clocks changed, or times were not steady): grade again when "
@@ -240,17 +286,20 @@ static void put_timing(const struct grading *g, const struct term *t)
 		fprintf(t->file, "       not timed: only a right answer is\n");
 		return;
 	}
-	term_put(t, STYLE_DIM, "       %-*s%-*s%9s%10s  %-*s  limited by\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", "time", "floor",
-		 BAR_WIDTH + 7, "efficiency");
+	struct compared c = compared(g);
+	term_put(t, STYLE_DIM, "       %-*s%-*s%9s%10s  %-*s%*s%*s   limited by\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", "time", "floor",
+		 BAR_WIDTH + 7, "efficiency", c.reference ? TIMES_WIDTH : 0, c.reference ? "reference" : "", c.cublas ? TIMES_WIDTH : 0,
+		 c.cublas ? "cuBLAS" : "");
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
 		if (g->cases[i].gpu != g->modelled)
-			put_timing_case(&g->cases[i], t);
+			put_timing_case(&g->cases[i], c, t);
 	if (g->modelled)
 		term_put(t, STYLE_DIM, "       time: modelled on %s, cold caches; floor: the bytes (or flops) that nobody can avoid, at its peak "
 			 "rate\n", g->device.name);
 	else
 		term_put(t, STYLE_DIM, "       time: measured on this %s; floor: the bytes (or flops) that nobody can avoid, at the peak measured "
 			 "here (%.0f GB/s)\n", g->device.name, g->calibration.read_gbs);
+	put_compared(g, c, t);
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases && !g->modelled; i++)
 		if (g->cases[i].gpu && g->cases[i].timing.passes)
 			put_measurement(&g->cases[i], t);

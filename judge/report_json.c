@@ -113,6 +113,14 @@ static void put_measurement(struct json_writer *w, const struct timing *t)
 	json_close(w, '}');
 }
 
+static void put_baselines(struct json_writer *w, const struct case_report *r)
+{
+	json_open(w, "baselines", '{');
+	json_write_number(w, "reference_us", r->reference.us > 0 ? r->reference.us : NAN);
+	json_write_number(w, "cublas_f16_us", r->cublas.us > 0 ? r->cublas.us : NAN);
+	json_close(w, '}');
+}
+
 static void put_case(struct json_writer *w, const struct case_report *r)
 {
 	json_open(w, NULL, '{');
@@ -137,8 +145,10 @@ static void put_case(struct json_writer *w, const struct case_report *r)
 		json_write_number(w, "floor_us", r->floor_us);
 		json_write_number(w, "efficiency", r->efficiency);
 		json_write_string(w, "limiter", limiter_name(r->book.limiter));
-		if (r->gpu)
+		if (r->gpu) {
 			put_measurement(w, &r->timing);
+			put_baselines(w, r);
+		}
 	}
 	json_close(w, '}');
 }
@@ -254,6 +264,9 @@ void report_json(const struct grading *g, bool profile, struct buf *out)
 		json_write_string(&w, "driver", g->gpu.driver);
 		json_write_number(&w, "read_gbs", g->calibration.read_gbs);
 		json_write_string(&w, "not_emulated", *g->not_emulated ? g->not_emulated : NULL);
+		json_write_string(&w, "cublas", *g->cublas ? g->cublas : NULL);
+		json_write_string(&w, "reference_note", *g->reference_note ? g->reference_note : NULL);
+		json_write_string(&w, "cublas_note", *g->cublas_note ? g->cublas_note : NULL);
 	}
 	json_write_string(&w, "verdict", verdict_code(g->verdict));
 	json_write_string(&w, "text", *g->why ? g->why : verdict_text(g->verdict));

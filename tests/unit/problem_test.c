@@ -231,6 +231,49 @@ TEST(wrong_ends)
 	      "demo/problem.json: limits.million_instructions: 0.5 is not right: write a whole number from 1 to 100000");
 }
 
+static void look_at_product(const struct problem *p)
+{
+	struct sizes sizes = {2, {{"N", 64}, {"K", 1024}}};
+	struct gemm_shape s;
+	struct err e = {0};
+	CHECK_MSG(problem_gemm(p, &sizes, &s, &e) == 0, "%s", e.text);
+	CHECK_EQ(s.m, 1);
+	CHECK_EQ(s.n, 128);
+	CHECK_EQ(s.k, 1024);
+}
+
+static void look_for_product(const struct problem *p)
+{
+	CHECK(!p->gemm[0] && !p->gemm[1] && !p->gemm[2]);
+}
+
+/* The good package with this baseline. */
+#define BASELINE(value, message)                                                                  \
+	do {                                                                                      \
+		CLEANUP_FREE char *text = replaced("\"work\"", "\"baseline\": " value ",\n\"work\""); \
+		CHECK_STR(load(text, look_at_product), message);                                  \
+	} while (0)
+
+TEST(product_to_compare_with)
+{
+	CHECK_STR(load(good, look_for_product), "accepted");
+	BASELINE("{\"gemm\": \"f16\", \"M\": \"1\", \"N\": \"2*N\", \"K\": \"K\"}", "accepted");
+	BASELINE("{\"gemm\": \"f16\", \"M\": 1, \"N\": 128, \"K\": \"max(K, N)\"}", "accepted");
+	BASELINE("\"f16\"", "demo/problem.json: field baseline is \"f16\": write an object with gemm, M, N and K");
+	BASELINE("{\"M\": 1, \"N\": \"N\", \"K\": \"K\"}", "demo/problem.json: field baseline.gemm is missing: write \"f16\"");
+	BASELINE("{\"gemm\": \"f16\", \"M\": 1, \"N\": \"N\"}", "demo/problem.json: field baseline.K is missing: write a size, e.g. \"N\", or 1");
+	BASELINE("{\"gemm\": \"bf16\", \"M\": 1, \"N\": \"N\", \"K\": \"K\"}", "demo/problem.json: baseline.gemm: is \"bf16\": write \"f16\"");
+	BASELINE("{\"gemm\": \"f16\", \"m\": 1, \"N\": \"N\", \"K\": \"K\"}", "demo/problem.json: baseline.m: no such field: did you mean \"M\"?");
+	BASELINE("{\"gemm\": \"f16\", \"M\": \"M\", \"N\": \"N\", \"K\": \"K\"}", "demo/problem.json: baseline.M: M is no size of this problem");
+	BASELINE("{\"gemm\": \"f16\", \"M\": 1, \"N\": \"N\", \"K\": \"K/7\"}",
+		 "demo/problem.json: baseline: with N=64 K=1024 G=128 of timing case \"big\": K: K/7: 1024 is not a multiple of 7");
+	BASELINE("{\"gemm\": \"f16\", \"M\": 0, \"N\": \"N\", \"K\": \"K\"}",
+		 "demo/problem.json: baseline: with N=64 K=1024 G=128 of timing case \"big\": M: 0 is 0: write a size from 1 to 2147483647");
+	BASELINE("{\"gemm\": \"f16\", \"M\": 1, \"N\": \"N*1000000\", \"K\": \"K\"}",
+		 "demo/problem.json: baseline: with N=64 K=1024 G=128 of timing case \"big\": its operands take 125122 MiB in FP16; "
+		 "4096 MiB are the most");
+}
+
 static void look_at_cases(const struct problem *p)
 {
 	struct secret a, b;

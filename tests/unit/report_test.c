@@ -136,6 +136,51 @@ TEST(no_timing_case)
 	LACKS(text, "efficiency nan");
 }
 
+/* The same on a GPU: times beside those of the reference and of cuBLAS, as far as they are known. */
+TEST(compared_on_a_gpu)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	g.modelled = false;
+	cases[2].gpu = true;
+	cases[2].timing = (struct timing){.sets = 4, .passes = 10, .low_us = 19, .high_us = 21};
+	CLEANUP_FREE char *none = printed(&g, true, false);
+	LACKS(none, "cuBLAS");
+	LACKS(none, "reference");
+	HAS(none, "25 %   memory latency");
+	cases[2].reference.us = 250;
+	cases[2].cublas.us = 10;
+	snprintf(g.cublas, sizeof g.cublas, "13.1.0");
+	CLEANUP_FREE char *both = printed(&g, true, false);
+	HAS(both, "efficiency       reference     cuBLAS   limited by\n");
+	HAS(both, "25 %        12×       0.5×   memory latency");
+	HAS(both, "as fast as the package's reference.cu");
+	HAS(both, "as the same product in FP16 by cuBLAS 13.1.0\n");
+	HAS(both, "; reference.cu 250 µs; cuBLAS 10.0 µs\n");
+	cases[2].reference.us = 0;
+	snprintf(g.reference_note, sizeof g.reference_note, "reference.cu: it does not compile: 1 error");
+	CLEANUP_FREE char *one = printed(&g, false, false);
+	HAS(one, "25 %       0.5x   memory latency");
+	HAS(one, "       not compared with reference.cu: it does not compile: 1 error\n");
+}
+
+TEST(baselines_in_json)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	CLEANUP_BUF struct buf text = {0}, modelled = {0};
+	report_json(&g, false, &modelled);
+	LACKS(buf_str(&modelled), "baselines");
+	g.modelled = false;
+	cases[2].gpu = true;
+	cases[2].cublas.us = 10.5;
+	snprintf(g.cublas, sizeof g.cublas, "13.1.0");
+	snprintf(g.reference_note, sizeof g.reference_note, "reference.cu: case big: wrong answer");
+	report_json(&g, false, &text);
+	HAS(buf_str(&text), "\"baselines\": {\n        \"reference_us\": null,\n        \"cublas_f16_us\": 10.5\n      }");
+	HAS(buf_str(&text), "\"cublas\": \"13.1.0\",\n  \"reference_note\": \"reference.cu: case big: wrong answer\",\n  \"cublas_note\": null");
+}
+
 TEST(impossible_time)
 {
 	struct case_report cases[3];
