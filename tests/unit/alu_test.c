@@ -112,9 +112,9 @@ static void check(const char *op, const char *kinds, reference *ref, unsigned ro
 		if (!choose_isa(isa))
 			continue;
 		for (unsigned same = 0; same < 2; same++) {
-			struct arena *a = arena_new();
 			if (same && (n < 2 || kinds[0] != kinds[1]))
 				continue;
+			struct arena *a = arena_new();
 			const char *text = arena_printf(a, "%s%s %s", declarations, op, reg(a, kinds[0], same ? 2 : 1));
 			for (unsigned i = 1; i < n; i++)
 				text = arena_printf(a, "%s, %s", text, reg(a, kinds[i], i + 1));
