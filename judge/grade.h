@@ -28,6 +28,7 @@
 #include "calibration.h"
 #include "check.h"
 #include "kept.h"
+#include "pattern.h"
 #include "seed.h"
 #include "verdict.h"
 
@@ -50,6 +51,7 @@ struct grade_options {
 struct wrong_element {
 	char tensor[PROBLEM_NAME];
 	struct check_element element;
+	bool unwritten;			/* got is what the judge put there */
 };
 
 struct timing {				/* of a timing case on a GPU; times of one solve() */
@@ -68,12 +70,14 @@ struct case_report {
 	struct sizes sizes;
 	enum verdict verdict;		/* NONE: not run */
 	char why[700];			/* one sentence, empty where accepted; reveals no values of hidden cases */
+	char note[500];			/* of a run that is right all the same: a CUDA call that failed, unheeded */
 	struct fault fault;
 	double error_ratio;		/* largest of all outputs; NaN: not compared */
 	double quantization_error;	/* NaN: none */
 	uint64_t wrong, elements;
 	unsigned n_wrong;		/* visible cases only */
 	struct wrong_element worst[CHECK_WORST];
+	struct pattern pattern;		/* of the first output that is wrong */
 	const char *printed;		/* device printf and host output, visible cases only; NULL: none */
 	struct book book;
 	bool ran;			/* the book is of a run */

@@ -160,6 +160,7 @@ static void keep_wrong(struct case_report *out, const char *tensor, const struct
 		struct wrong_element *w = &out->worst[out->n_wrong++];
 		snprintf(w->tensor, sizeof w->tensor, "%s", tensor);
 		w->element = k->worst[i];
+		w->unwritten = out->verdict == VERDICT_NW && isnan(w->element.got);	/* outputs are filled with NaN before */
 	}
 }
 
@@ -189,6 +190,8 @@ int case_check_outputs(struct run_case *c, struct err *e)
 			index_text(c->t, i, k.worst[0].index, where, sizeof where);
 			case_say(out, VERDICT_WA, "%llu of %llu elements of %s are out of bound; the worst is %s",
 			    (unsigned long long)k.wrong, (unsigned long long)k.count, p->arguments[i].name, where);
+			pattern_of(p->arguments[i].type, got, c->answer->tensors[i].expected, c->answer->tensors[i].bound, x->shape,
+				   p->arguments[i].dims, &out->pattern);
 		}
 		if (out->spec->visible)
 			keep_wrong(out, p->arguments[i].name, &k);
@@ -225,6 +228,68 @@ static void keep_printed(struct run_case *c)
 		c->out->printed = arena_strdup(c->runner->arena, buf_str(&text));
 }
 
+/* "a CUDA call failed: launch of gemv: 2048 threads a block (2048x1x1), at most 1024 (cudaErrorInvalidValue)".  Why is the
+ * guest's word, with numbers of its choice: told only where inputs are no secret. */
+static void cuda_failure(const struct run_case *c, char *text, size_t size)
+{
+	bool why = c->out->spec->visible && *c->run.cuda_detail;
+	snprintf(text, size, "a CUDA call failed%s%s (%s)", why ? ": " : "", why ? c->run.cuda_detail : "", c->run.cuda_error);
+}
+
+static void say_cuda_failure(struct run_case *c)
+{
+	char text[400];
+	cuda_failure(c, text, sizeof text);
+	case_say(c->out, VERDICT_RE, "%s, and the program went on", text);
+}
+
+static void note_cuda_failure(struct run_case *c)
+{
+	char text[400];
+	cuda_failure(c, text, sizeof text);
+	snprintf(c->out->note, sizeof c->out->note, "%s, and the program neither asked for the error nor stopped", text);
+}
+
+static const char *unwritten_output(const struct run_case *c)
+{
+	const struct problem *p = c->t->problem;
+	unsigned i = 0;
+	while (p->arguments[i].role != ROLE_OUTPUT)
+		i++;
+	return p->arguments[i].name;
+}
+
+static bool printable(char c)
+{
+	return (c >= ' ' && c <= '~') || c & 0x80;
+}
+
+/* A crash of a sample tells its address and what the program said last: an uncaught exception's text, say. */
+static void explain_crash(struct run_case *c)
+{
+	const struct session_run *r = &c->run;
+	struct case_report *out = c->out;
+	size_t n = strlen(out->why), from = 0, end = r->guest.err.size;
+	const char *said = buf_str(&r->guest.err);
+	if (!out->spec->visible || r->guest.end != JAIL_SIGNALED)
+		return;
+	if (r->crash != CRASH_UNKNOWN)
+		n += (size_t)snprintf(out->why + n, sizeof out->why - n, "; the address is 0x%llx%s%s", (unsigned long long)r->crash_addr,
+				      *r->crash_tensor ? ", in " : "", r->crash_tensor);
+	while (end && !printable(said[end - 1]))
+		end--;
+	enum { MOST = 300 };
+	from = end > MOST ? end - MOST : 0;
+	for (size_t i = from; i < end && n + 4 < sizeof out->why; i++) {
+		if (i == from)
+			n += (size_t)snprintf(out->why + n, sizeof out->why - n, ": ");
+		char x = printable(said[i]) ? said[i] : ' ';
+		if (x != ' ' || out->why[n - 1] != ' ')
+			out->why[n++] = x;
+	}
+	out->why[n] = 0;
+}
+
 int case_judge(struct run_case *c, struct err *e)
 {
 	struct case_report *out = c->out;
@@ -246,8 +311,14 @@ int case_judge(struct run_case *c, struct err *e)
 		}
 		/* a launch that never happened explains an output that is wrong */
 		if ((out->verdict == VERDICT_NW || out->verdict == VERDICT_WA) && *c->run.cuda_error)
-			case_say(out, VERDICT_RE, "a CUDA call failed (%s), and the program went on", c->run.cuda_error);
+			say_cuda_failure(c);
+		else if (out->verdict == VERDICT_NW && !out->book.launches && !c->run.host_copies)
+			case_say(out, VERDICT_NW, "no kernel was launched, and nothing else wrote %s", unwritten_output(c));
+		else if (out->verdict == VERDICT_AC && c->run.cuda_unhandled)
+			note_cuda_failure(c);
 		check_rules(c);
+	} else if (c->run.guest.end == JAIL_SIGNALED && c->run.fault.kind == FAULT_NONE) {
+		explain_crash(c);
 	} else if (c->run.guest.end == JAIL_EXITED && c->run.guest.status != 0 && !out->spec->visible &&
 		   c->run.fault.kind == FAULT_NONE) {
 		/* an exit status is a number of the program's choice: that of a hidden case is not told */

@@ -84,7 +84,13 @@ static void put_worst(const struct case_report *r, const struct term *t)
 		const struct check_element *x = &r->worst[i].element;
 		char where[64];
 		snprintf(where, sizeof where, "%s[%llu]", r->worst[i].tensor, (unsigned long long)x->index);
-		fprintf(t->file, "    %-18s %16.9g %16.9g %12.3g %12.3g\n", where, x->got, x->expected, x->got - x->expected, x->bound);
+		if (r->worst[i].unwritten)
+			fprintf(t->file, "    %-18s %16s %16.9g %12s %12.3g\n", where, "not written", x->expected, "", x->bound);
+		else if (isnan(x->got))
+			fprintf(t->file, "    %-18s %16s %16.9g %12s %12.3g\n", where, "nan", x->expected, "", x->bound);
+		else
+			fprintf(t->file, "    %-18s %16.9g %16.9g %12.3g %12.3g\n", where, x->got, x->expected, x->got - x->expected,
+				x->bound);
 	}
 }
 
@@ -155,6 +161,22 @@ static void put_case(const struct case_report *r, const struct term *t)
 	fputc('\n', t->file);
 }
 
+/* A failed call that did no harm is told once. */
+static void put_note(const struct grading *g, const struct term *t)
+{
+	for (unsigned i = 0; i < g->n_cases; i++) {
+		const struct case_report *r = &g->cases[i];
+		if (!*r->note)
+			continue;
+		fprintf(t->file, "\n%s", term_on(t, STYLE_WARN));
+		int n = fprintf(t->file, "  note, case %s: ", r->spec->name);
+		term_wrap(t, r->note, n, 4);
+		fputs(term_off(t), t->file);
+		fputc('\n', t->file);
+		return;
+	}
+}
+
 static bool any_quantization(const struct grading *g)
 {
 	for (unsigned i = 0; i < g->n_cases; i++)
@@ -165,10 +187,13 @@ static bool any_quantization(const struct grading *g)
 
 static void put_cases(const struct grading *g, const struct term *t)
 {
-	unsigned n = g->n_cases, right = 0;
+	unsigned n = g->n_cases, counted = 0, right = 0;
 	bool quantization = any_quantization(g);
-	for (unsigned i = 0; i < n; i++)
-		right += g->cases[i].verdict == VERDICT_AC;
+	for (unsigned i = 0; i < n; i++) {
+		bool counts = g->cases[i].gpu || !*g->not_emulated;
+		counted += counts;
+		right += counts && g->cases[i].verdict == VERDICT_AC;
+	}
 	heading(t, "cases");
 	term_put(t, STYLE_DIM, "       %-*s%-*s%-*s%s\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", RATIO_WIDTH, "worst error/bound",
 		 quantization ? " quantization" : "");
@@ -176,7 +201,7 @@ static void put_cases(const struct grading *g, const struct term *t)
 	for (unsigned i = 0; i < n; i++)
 		if (*g->not_emulated ? g->cases[i].gpu : !g->cases[i].gpu || (g->cases[i].verdict != VERDICT_AC && g->cases[i].ran))
 			put_case(&g->cases[i], t);
-	term_put(t, STYLE_DIM, "       %u of %u accepted", right, n);
+	term_put(t, STYLE_DIM, "       %u of %u accepted", right, counted);
 	if (!g->modelled)
 		term_put(t, STYLE_DIM, *g->not_emulated ? ", on the GPU alone" : ", on the emulated device and then on the GPU");
 	if (quantization)
@@ -411,6 +436,7 @@ void report_print(const struct grading *g, const struct term *t, bool profile)
 	report_diagnostics(&g->compiled, g->name, g->source, g->size, t);
 	for (unsigned i = 0; i < g->n_cases; i++)
 		put_printed(&g->cases[i], t);
+	put_note(g, t);
 	if (ran) {
 		/* the timing cases have a table of their own, unless one of them is wrong */
 		put_cases(g, t);

@@ -79,7 +79,10 @@ static void put_worst(struct json_writer *w, const struct case_report *r)
 		json_open(w, NULL, '{');
 		json_write_string(w, "tensor", r->worst[i].tensor);
 		json_write_unsigned(w, "index", x->index);
-		put_value(w, "got", x->got);
+		if (r->worst[i].unwritten)
+			json_write_null(w, "got");
+		else
+			put_value(w, "got", x->got);
 		put_value(w, "expected", x->expected);
 		put_value(w, "bound", x->bound);
 		json_close(w, '}');
@@ -136,6 +139,8 @@ static void put_case(struct json_writer *w, const struct case_report *r)
 	put_ratio(w, "error_ratio", r->error_ratio);
 	json_write_number(w, "quantization_error", r->quantization_error);
 	json_write_string(w, "text", *r->why ? r->why : NULL);
+	if (*r->note)
+		json_write_string(w, "note", r->note);
 	put_fault(w, &r->fault);
 	put_worst(w, r);
 	if (r->printed)

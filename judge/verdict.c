@@ -2,6 +2,7 @@
 #include "verdict.h"
 
 #include <seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,16 @@ static enum verdict of_syscall(int number, char *why, size_t size)
 	return VERDICT_RE;
 }
 
+static const char *crash_text(const struct session_run *r)
+{
+	static const char *const texts[] = {
+		[CRASH_UNKNOWN] = "", [CRASH_NULL] = ": it followed a null pointer",
+		[CRASH_DEVICE] = ": it used a device pointer as if it were host memory (copy with cudaMemcpy)",
+		[CRASH_OTHER] = ": it touched an address where there is no memory",
+	};
+	return r->guest.status == SIGSEGV ? texts[r->crash] : "";
+}
+
 /* How the guest's process ended; AC if it ended well. */
 static enum verdict of_guest(const struct session_run *r, char *why, size_t size)
 {
@@ -63,7 +74,7 @@ static enum verdict of_guest(const struct session_run *r, char *why, size_t size
 	case JAIL_SYSCALL:
 		return of_syscall(g->status, why, size);
 	case JAIL_SIGNALED:
-		snprintf(why, size, "host code crashed: %s", strsignal(g->status));
+		snprintf(why, size, "host code crashed: %s%s", strsignal(g->status), crash_text(r));
 		return VERDICT_RE;
 	case JAIL_KILLED:
 		snprintf(why, size, "the run was cancelled");
@@ -93,7 +104,7 @@ enum verdict verdict_of_run(const struct session_run *r, char *why, size_t size)
 	if (r->done || r->program)
 		return VERDICT_AC;
 	if (*r->cuda_error)
-		snprintf(why, size, "a CUDA call failed: %s", r->cuda_error);
+		snprintf(why, size, "a CUDA call failed (%s)", r->cuda_error);
 	else
 		snprintf(why, size, "solve() did not return: the process ended inside it");
 	return VERDICT_RE;

@@ -74,6 +74,9 @@ struct session_launch {			/* one kernel launch of the run, in order: the tape, f
 	struct counters counters;
 };
 
+/* What a host access that ended the guest hit, by the guest's word. */
+enum session_crash { CRASH_UNKNOWN, CRASH_NULL, CRASH_DEVICE, CRASH_OTHER };
+
 struct session_run {
 	/* in */
 	int guest_fd;			/* compiled.guest_fd */
@@ -93,6 +96,9 @@ struct session_run {
 	char cuda_detail[200];		/* why, if the guest runtime could tell: "kernel: block of 2000 threads, ..."; printable,
 					 * but the guest's word */
 	bool cuda_unhandled;		/* it was not taken up by cudaGetLastError, though solve() returned */
+	enum session_crash crash;
+	uint64_t crash_addr;
+	char crash_tensor[32];		/* with CRASH_DEVICE, if it is one */
 	bool protocol_error;		/* the guest sent what the protocol does not allow */
 	char protocol_text[200];
 	struct jail_result guest;	/* how the guest ended; its output */
@@ -102,6 +108,7 @@ struct session_run {
 	uint64_t host_copies, host_copy_bytes;	/* cudaMemcpy etc. between host and device during the run */
 	uint64_t allocations, allocated_bytes;	/* cudaMalloc by the submission: scratch */
 	uint64_t syncs;
+	double copies_us;		/* modelled time of copies and fills by solve(), which is not in the launches' */
 	struct device_line *lines;	/* with profile: summed over the timed launches */
 	unsigned n_lines;
 	struct mem_traffic *traffic;	/* bytes loaded and stored per tensor, solve() only */

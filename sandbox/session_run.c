@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "session_impl.h"
 
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ static void terminate_strings(struct control_report *c)
 	c->fault.kernel[sizeof c->fault.kernel - 1] = 0;
 	c->fault.file[sizeof c->fault.file - 1] = 0;
 	c->fault.detail[sizeof c->fault.detail - 1] = 0;
+	c->crash_tensor[sizeof c->crash_tensor - 1] = 0;
 	c->protocol_text[sizeof c->protocol_text - 1] = 0;
 	c->cuda_detail[sizeof c->cuda_detail - 1] = 0;
 	for (char *p = c->cuda_detail; *p; p++)		/* it came from the guest */
@@ -139,11 +141,16 @@ static int take_report(struct session *s, struct session_run *r, struct err *e)
 	snprintf(r->protocol_text, sizeof r->protocol_text, "%s", c.protocol_text);
 	snprintf(r->cuda_error, sizeof r->cuda_error, "%s", cuda_error_name(c.cuda_error));
 	snprintf(r->cuda_detail, sizeof r->cuda_detail, "%s", c.cuda_detail);
+	r->crash = c.crash <= CRASH_OTHER ? (enum session_crash)c.crash : CRASH_UNKNOWN;
+	r->crash_addr = c.crash_addr;
+	snprintf(r->crash_tensor, sizeof r->crash_tensor, "%s", c.crash_tensor);
+	r->cuda_unhandled = c.unhandled != 0;
 	r->host_copies = c.host_copies;
 	r->host_copy_bytes = c.host_copy_bytes;
 	r->allocations = c.allocations;
 	r->allocated_bytes = c.allocated_bytes;
 	r->syncs = c.syncs;
+	r->copies_us = c.copies_us > 0 && isfinite(c.copies_us) ? c.copies_us : 0;
 	if (take_lists(s, r, &c, e) < 0)
 		return -1;
 	if (c.broken)

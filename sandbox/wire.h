@@ -79,8 +79,10 @@ struct wire_copy { uint32_t kind, pad; uint64_t dst, dst_pitch, src, src_pitch, 
 struct wire_fill { uint32_t kind, unit, value, pad; uint64_t addr, pitch, width /* in units */, height; };
 struct wire_launch { uint32_t kind, kernel, grid[3], block[3], shared, cooperative; /* params[] */ };
 struct wire_plain { uint32_t kind, pad; };
+struct wire_done { uint32_t kind; int32_t last; /* cudaError that the program neither asked for nor cleared */ };
 struct wire_occupancy { uint32_t kind, kernel, threads, shared; };
 struct wire_note { uint32_t kind; int32_t error; /* char text[] */ };
+struct wire_crash { uint32_t kind, pad; uint64_t addr; };
 struct wire_phase { uint32_t kind, phase /* WIRE_PREPARE or WIRE_SOLVE */, has_prepare, pad; };
 struct wire_argument {
 	uint32_t real, pad;		/* real: f is the value, in the low 4 bytes if it is a float; else i */
@@ -115,11 +117,15 @@ struct control_run {
 /* The end of a run, to the judge; then streams of launches, text, lines, traffic, in this order. */
 enum { CONTROL_LAUNCHES_MAX = 1 << 16, CONTROL_LINES_MAX = 1 << 14, CONTROL_TEXT_MAX = 1 << 20, CONTROL_TRAFFIC_MAX = 256 };
 struct control_report {
-	uint32_t done, has_prepare, protocol_error, cuda_error;
+	uint32_t done, has_prepare, protocol_error, cuda_error, unhandled;
+	uint32_t crash, pad;		/* enum session_crash */
+	uint64_t crash_addr;
+	char crash_tensor[32];
 	uint32_t broken;		/* the device can do no more: a fresh process is needed */
 	struct fault fault;
 	char protocol_text[200], cuda_detail[WIRE_TEXT + 1];
 	uint64_t host_copies, host_copy_bytes, allocations, allocated_bytes, syncs;
+	double copies_us;		/* of copies and fills, prepare() aside; 0 on a GPU */
 	uint32_t n_launches, n_lines, n_traffic, text_size;
 };
 

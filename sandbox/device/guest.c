@@ -20,7 +20,7 @@
 enum { OK = 0, INVALID_VALUE = 1, NO_MEMORY = 2, INVALID_SYMBOL = 13, INVALID_FUNCTION = 98, ILLEGAL_ADDRESS = 700,
        OUT_OF_RESOURCES = 701, TIMEOUT = 702, ASSERT = 710, STACK = 714, INSTRUCTION = 715, MISALIGNED = 716,
        ADDRESS_SPACE = 717, LAUNCH_FAILURE = 719, NOT_SUPPORTED = 801 };
-enum { ALLOCATIONS_MAX = 1 << 16 };
+enum { ALLOCATIONS_MAX = 1 << 16, NULL_PAGES = 1 << 16 /* an index into a null pointer still counts as one */ };
 
 static int error_of(uint32_t kind)
 {
@@ -57,6 +57,15 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct run *r, const ch
 	r->state = WIRE_OVER;
 }
 
+/* Why the next answer is an error. */
+__attribute__((format(printf, 2, 3))) static void explain(struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(r->why, sizeof r->why, fmt, ap);
+	va_end(ap);
+}
+
 static void first_fault(struct run *r, const struct fault *f)
 {
 	if (r->report.fault.kind == FAULT_NONE)
@@ -68,8 +77,9 @@ static void answer_with(struct run *r, uint32_t kind, int error, uint64_t a, uin
 	struct wire_reply reply = {kind, error, a, b};
 	if (error) {
 		r->report.cuda_error = (uint32_t)error;
-		r->report.cuda_detail[0] = 0;
+		memcpy(r->report.cuda_detail, r->why, sizeof r->why);
 	}
+	r->why[0] = 0;
 	if (wire_send(r->fd, &reply, sizeof reply, data, size, -1) < 0)
 		r->state = WIRE_OVER;
 }
@@ -146,6 +156,10 @@ static void do_alloc(struct run *r, const struct wire_alloc *m)
 			r->report.allocated_bytes += m->size;
 		}
 	}
+	uint64_t used = r->allocated + s->tensor_bytes;
+	if (error && m->size)
+		explain(r, "cudaMalloc of %llu bytes: %llu are free", (unsigned long long)m->size,
+			(unsigned long long)(used < s->memory ? s->memory - used : 0));
 	answer(r, WIRE_ALLOC, error, addr, 0);
 }
 
@@ -167,7 +181,18 @@ static void do_release(struct run *r, const struct wire_release *m)
 			error = r->server->ops->release(r->server->device, m->addr, &f) < 0 ? error_of(f.kind) : OK;
 		forget_allocation(r, i);
 	}
+	if (error)
+		explain(r, "cudaFree of 0x%llx: no allocation of the program begins there", (unsigned long long)m->addr);
 	answer(r, WIRE_RELEASE, error, 0, 0);
+}
+
+/* A range that a copy or a fill may not touch: the device says why, or it is an input. */
+static void explain_memory(struct run *r, const char *what, uint64_t addr, uint64_t size, const struct fault *f)
+{
+	if (f->detail[0])
+		explain(r, "%s: %.150s", what, f->detail);
+	else
+		explain(r, "%s: the %llu bytes from 0x%llx on", what, (unsigned long long)size, (unsigned long long)addr);
 }
 
 static void do_upload(struct run *r, const struct wire_upload *m, size_t size)
@@ -176,17 +201,21 @@ static void do_upload(struct run *r, const struct wire_upload *m, size_t size)
 	struct fault f = {0};
 	if (!r->upload && !r->sticky && size) {
 		if (!may_write(r, m->addr, size, "a host-to-device copy") ||
-		    s->ops->upload(s->device, m->addr, m + 1, size, &f) < 0)
+		    s->ops->upload(s->device, m->addr, m + 1, size, &f) < 0) {
 			r->upload = INVALID_VALUE;
-		else
+			explain_memory(r, "a copy from host to device", m->addr, size, &f);
+		} else {
 			tape_upload(r, m->addr, m + 1, size, m->last);
+			r->uploaded += size;
+		}
 	}
-	r->report.host_copy_bytes += size;
 	if (!m->last)
 		return;
-	r->report.host_copies++;
+	r->report.host_copies += r->uploaded > 0;
+	r->report.host_copy_bytes += r->uploaded;
 	answer(r, WIRE_UPLOAD, r->upload, 0, 0);
 	r->upload = OK;
+	r->uploaded = 0;
 }
 
 /* Rows must not overlap, and their extent must not wrap round. */
@@ -206,22 +235,23 @@ static void do_download(struct run *r, const struct wire_download *m)
 	uint64_t left = 0;
 	if (!sound_rows(m->addr, m->pitch, m->width, m->height) || __builtin_mul_overflow(m->width, m->height, &left) ||
 	    left > s->memory) {
+		explain(r, "a copy from device to host: its rows overlap or wrap round, or it is larger than the memory");
 		answer(r, WIRE_DOWNLOAD, INVALID_VALUE, 0, 0);
 		return;
 	}
 	uint64_t row = 0, at = 0;
-	r->report.host_copies++;
-	r->report.host_copy_bytes += left;
 	do {
 		size_t fill = 0;
 		int error = r->sticky;
 		while (!error && fill < WIRE_PIECE && left) {
 			uint64_t n = m->width - at < WIRE_PIECE - fill ? m->width - at : WIRE_PIECE - fill;
 			uint64_t from = m->addr + row * m->pitch + at;
-			if (s->ops->download(s->device, from, s->packet + fill, n, &f) < 0)
+			if (s->ops->download(s->device, from, s->packet + fill, n, &f) < 0) {
 				error = INVALID_VALUE;
-			else
-				tape_step(r, (struct device_step){.kind = STEP_DOWNLOAD, .src = from, .size = n}, NULL, 0);
+				explain_memory(r, "a copy from device to host", from, n, &f);
+				break;
+			}
+			tape_step(r, (struct device_step){.kind = STEP_DOWNLOAD, .src = from, .size = n}, NULL, 0);
 			fill += n;
 			left -= n;
 			at += n;
@@ -233,6 +263,8 @@ static void do_download(struct run *r, const struct wire_download *m)
 		answer_with(r, WIRE_DOWNLOAD, error, left, 0, s->packet, error ? 0 : fill);
 		if (error)
 			return;
+		r->report.host_copies += !left;
+		r->report.host_copy_bytes += fill;
 	} while (left && r->state != WIRE_OVER);
 }
 
@@ -241,16 +273,20 @@ static void do_copy(struct run *r, const struct wire_copy *m)
 	struct server *s = r->server;
 	struct fault f = {0};
 	int error = OK;
-	if (!sound_rows(m->dst, m->dst_pitch, m->width, m->height) || !sound_rows(m->src, m->src_pitch, m->width, m->height))
+	if (!sound_rows(m->dst, m->dst_pitch, m->width, m->height) || !sound_rows(m->src, m->src_pitch, m->width, m->height)) {
 		error = INVALID_VALUE;
+		explain(r, "a copy on the device: its rows overlap or wrap round");
+	}
 	for (uint64_t i = 0; i < m->height && m->width && !error && !r->sticky; i++) {
 		uint64_t dst = m->dst + i * m->dst_pitch;
 		if (!may_write(r, dst, m->width, "a device-to-device copy") ||
-		    s->ops->copy(s->device, dst, m->src + i * m->src_pitch, m->width, &f) < 0)
+		    s->ops->copy(s->device, dst, m->src + i * m->src_pitch, m->width, &f) < 0) {
 			error = INVALID_VALUE;
-		else
+			explain_memory(r, "a copy on the device", dst, m->width, &f);
+		} else {
 			tape_step(r, (struct device_step){.kind = STEP_COPY, .dst = dst, .src = m->src + i * m->src_pitch, .size = m->width},
 				  NULL, 0);
+		}
 	}
 	answer(r, WIRE_COPY, error, 0, 0);
 }
@@ -266,16 +302,20 @@ static void do_fill(struct run *r, const struct wire_fill *m)
 		return;
 	}
 	if (__builtin_mul_overflow(m->width, m->unit, &width) || !sound_rows(m->addr, m->pitch, width, m->height) ||
-	    m->addr % m->unit || (m->height > 1 && m->pitch % m->unit))
+	    m->addr % m->unit || (m->height > 1 && m->pitch % m->unit)) {
 		error = INVALID_VALUE;
+		explain(r, "a fill: its rows overlap, wrap round, or are not aligned to %u bytes", m->unit);
+	}
 	for (uint64_t i = 0; i < m->height && width && !error && !r->sticky; i++) {
 		uint64_t addr = m->addr + i * m->pitch;
 		if (!may_write(r, addr, width, "cudaMemset") ||
-		    s->ops->fill(s->device, addr, m->value, m->unit, m->width, &f) < 0)
+		    s->ops->fill(s->device, addr, m->value, m->unit, m->width, &f) < 0) {
 			error = INVALID_VALUE;
-		else
+			explain_memory(r, "cudaMemset", addr, width, &f);
+		} else {
 			tape_step(r, (struct device_step){.kind = STEP_FILL, .dst = addr, .size = width, .pattern = m->value,
 							  .pattern_bytes = m->unit}, NULL, 0);
+		}
 	}
 	answer(r, WIRE_FILL, error, 0, 0);
 }
@@ -316,6 +356,8 @@ static void do_symbol(struct run *r, const struct wire_find *m, size_t size)
 	uint64_t addr = 0, bytes = 0;
 	memcpy(name, m + 1, size);
 	int rc = r->server->ops->symbol(r->server->device, name, &addr, &bytes);
+	if (rc < 0)
+		explain(r, "the symbol %.150s is not in the device code", name);
 	answer(r, WIRE_SYMBOL, rc < 0 ? INVALID_SYMBOL : OK, addr, bytes);
 }
 
@@ -482,6 +524,19 @@ static void do_note(struct run *r, const struct wire_note *m, size_t size)
 	r->report.cuda_detail[size] = 0;
 }
 
+static void do_crash(struct run *r, const struct wire_crash *m)
+{
+	struct server *s = r->server;
+	uint64_t base = 0, size = 0;
+	const struct tensor *t = tensor_at(s, m->addr, 1);
+	s->ops->range(s->device, &base, &size);
+	size_t i = allocation_index(r, m->addr + 1);
+	bool allocated = i && m->addr - r->allocations[i - 1].addr < r->allocations[i - 1].size;
+	r->report.crash_addr = m->addr;
+	r->report.crash = m->addr < NULL_PAGES ? CRASH_NULL : t || allocated || m->addr - base < size ? CRASH_DEVICE : CRASH_OTHER;
+	snprintf(r->report.crash_tensor, sizeof r->report.crash_tensor, "%s", t ? t->name : "");
+}
+
 /* ---- phases ---- */
 
 static void lay_arguments(const struct server *s, const struct control_argument *in, unsigned n, struct wire_argument *out)
@@ -519,6 +574,10 @@ static void do_phase(struct run *r, const struct wire_phase *m)
 	r->report.has_prepare = m->has_prepare != 0;
 	r->state = m->phase;
 	if (!prepare) {
+		if (tensors_show(s, &r->failure) < 0) {
+			r->state = WIRE_OVER;
+			return;
+		}
 		s->ops->flush(s->device);
 		r->n_before = s->ops->traffic(s->device, r->before, CONTROL_TRAFFIC_MAX);
 	}
@@ -528,7 +587,7 @@ static void do_phase(struct run *r, const struct wire_phase *m)
 	answer_with(r, WIRE_PHASE, OK, n, 0, arguments, n * sizeof *arguments);
 }
 
-static void do_done(struct run *r)
+static void do_done(struct run *r, const struct wire_done *m)
 {
 	struct server *s = r->server;
 	struct fault f = {0};
@@ -538,6 +597,7 @@ static void do_done(struct run *r)
 	}
 	int error = r->sticky ? r->sticky : r->pending;
 	r->report.done = !error;
+	r->report.unhandled = m->last != OK;
 	r->report.syncs++;
 	answer_with(r, WIRE_DONE, error, 0, 0, NULL, 0);
 	r->state = WIRE_OVER;
@@ -556,11 +616,21 @@ static void take_traffic(struct run *r)
 			}
 }
 
+/* What the emulated device's clock says of work that is no launch: copies and fills are part of what solve() takes.  (On a GPU
+ * its tape is timed.) */
+static double copies_clock(const struct run *r, uint32_t kind)
+{
+	bool copies = kind == WIRE_UPLOAD || kind == WIRE_DOWNLOAD || kind == WIRE_COPY || kind == WIRE_FILL;
+	bool counts = copies && r->state != WIRE_PREPARE && r->server->properties.emulated;
+	return counts ? r->server->ops->time_us(r->server->device) : 0;
+}
+
 static void handle(struct run *r, const void *packet, size_t size)
 {
 	struct server *s = r->server;
 	uint32_t kind = *(const uint32_t *)packet;
 	size_t extra = size - wire_fixed_size(kind);
+	double before = copies_clock(r, kind);
 	switch (kind) {
 	case WIRE_HELLO: do_hello(r, packet); break;
 	case WIRE_KERNEL: do_kernel(r, packet, extra); break;
@@ -586,10 +656,12 @@ static void handle(struct run *r, const void *packet, size_t size)
 	case WIRE_OCCUPANCY: do_occupancy(r, packet); break;
 	case WIRE_RESET: do_reset(r); break;
 	case WIRE_NOTE: do_note(r, packet, extra); break;
+	case WIRE_CRASH: do_crash(r, packet); break;
 	case WIRE_PHASE: do_phase(r, packet); break;
-	case WIRE_DONE: do_done(r); break;
+	case WIRE_DONE: do_done(r, packet); break;
 	default: BUG("message %u passed the check", kind);
 	}
+	r->report.copies_us += copies_clock(r, kind) - before;
 }
 
 /* Wait for the guest's next message; false once there is none.  A judge that is gone ends the process. */

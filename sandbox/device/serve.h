@@ -14,6 +14,8 @@ struct tensor {
 	uint64_t addr, size;
 	uint32_t role;			/* enum session_role */
 	char name[32];
+	bool late;			/* an input that prepare() is not given */
+	void *kept;			/* its bytes, while others are in its place */
 };
 
 struct allocation {
@@ -54,6 +56,8 @@ struct run {
 	int sticky;			/* cudaError that ends all work, or 0 */
 	int pending;			/* an error of a launch that the next synchronisation tells */
 	int upload;			/* first error of the upload that is under way */
+	uint64_t uploaded;		/* bytes of it so far */
+	char why[WIRE_TEXT + 1];	/* what the next answer with an error says in the report */
 	struct control_report report;
 	struct control_launch *launches;
 	uint32_t room;
@@ -68,6 +72,9 @@ struct run {
 	struct tape tape;		/* if asked for */
 	struct err failure;		/* our own failure, kind ERR_NONE if none */
 };
+
+/* Put the inputs that prepare() is not given in their places. */
+int tensors_show(struct server *s, struct err *e);
 
 /* Serve a guest to its end. */
 void guest_serve(struct run *r);

@@ -8,13 +8,15 @@ static cudaError_t copy_rows(void *dst, size_t dst_pitch, const void *src, size_
 	if (e)
 		return e;
 	if ((unsigned)kind > cudaMemcpyDefault)
-		return guest_local(cudaErrorInvalidMemcpyDirection);
+		return guest_explain(cudaErrorInvalidMemcpyDirection, "a copy of direction %d", (int)kind);
 	if (!width || !height)
 		return cudaSuccess;
 	if (!dst || !src)
-		return guest_local(cudaErrorInvalidValue);
+		return guest_explain(cudaErrorInvalidValue, "a copy of %zu bytes: the %s is a null pointer", width * height,
+				     dst ? "source" : "destination");
 	if (height > 1 && (dst_pitch < width || src_pitch < width))
-		return guest_local(cudaErrorInvalidPitchValue);
+		return guest_explain(cudaErrorInvalidPitchValue, "a copy of rows of %zu bytes that are %zu bytes apart", width,
+				     dst_pitch < width ? dst_pitch : src_pitch);
 	struct op op = {.kind = OP_COPY, .dst = (uint64_t)dst, .dst_pitch = dst_pitch, .src = (uint64_t)src,
 			.src_pitch = src_pitch, .width = width, .height = height, .direction = kind};
 	e = wait ? guest_not_in_capture() : cudaSuccess;
@@ -102,7 +104,8 @@ static cudaError_t inside_symbol(const void *symbol, size_t offset, size_t size,
 	if (e)
 		return e;
 	if (__builtin_add_overflow(offset, size, &end) || end > whole)
-		return guest_local(cudaErrorInvalidValue);
+		return guest_explain(cudaErrorInvalidValue, "a copy of %zu bytes at byte %zu of a symbol of %llu bytes", size, offset,
+				     (unsigned long long)whole);
 	*p = (char *)addr + offset;
 	return cudaSuccess;
 }
@@ -159,9 +162,9 @@ static cudaError_t fill_rows(void *dst, size_t pitch, int value, size_t width, s
 	if (!width || !height)
 		return cudaSuccess;
 	if (!guest_on_device((uint64_t)dst) && !guest_mirror((uint64_t)dst))
-		return guest_local(cudaErrorInvalidValue);
+		return guest_explain(cudaErrorInvalidValue, "cudaMemset of %zu bytes: %p is no device memory", width * height, dst);
 	if (height > 1 && pitch < width)
-		return guest_local(cudaErrorInvalidPitchValue);
+		return guest_explain(cudaErrorInvalidPitchValue, "cudaMemset of rows of %zu bytes that are %zu bytes apart", width, pitch);
 	struct op op = {.kind = OP_FILL, .dst = (uint64_t)dst, .dst_pitch = pitch, .unit = 1, .value = (unsigned char)value,
 			.width = width, .height = height};
 	return guest_submit(stream, &op);

@@ -40,8 +40,10 @@ extern struct guest guest GUEST(state);
 cudaError_t guest_connect(void) GUEST(connect);
 /* The same, and the sticky error if there is one: nothing more can be done. */
 cudaError_t guest_ready(void) GUEST(ready);
-/* Note an error for cudaGetLastError and return it; local: the device process doesn't know of it yet. */
-cudaError_t guest_local(cudaError_t e) GUEST(local);
+/* Note an error for cudaGetLastError and return it; local: the device process doesn't know of it yet.  The report gets
+ * the name of the function, if it is one that programs call. */
+cudaError_t guest_failed(cudaError_t e, const char *function) GUEST(failed);
+#define guest_local(e) guest_failed(e, __func__)
 /* The same with a sentence for the report. */
 cudaError_t guest_explain(cudaError_t e, const char *fmt, ...) GUEST(explain) __attribute__((format(printf, 2, 3)));
 cudaError_t guest_remote(cudaError_t e) GUEST(remote);

@@ -51,16 +51,20 @@ static cudaError_t check_shape(const struct kernel *k, dim3 grid, dim3 block)
 	const char *name = k->info.pretty;
 	uint64_t threads = (uint64_t)block.x * block.y * block.z;
 	if (!grid.x || !grid.y || !grid.z || !threads)
-		return guest_explain(cudaErrorInvalidValue, "%s: grid of %ux%ux%u, block of %ux%ux%u: a size is zero", name,
-				     grid.x, grid.y, grid.z, block.x, block.y, block.z);
+		return guest_explain(cudaErrorInvalidValue, "launch of %s: a grid of %ux%ux%u blocks of %ux%ux%u threads: no size may "
+				     "be 0", name, grid.x, grid.y, grid.z, block.x, block.y, block.z);
 	if (grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
-		return guest_explain(cudaErrorInvalidValue, "%s: grid of %ux%ux%u: the limits are 2147483647, 65535, 65535", name,
+		return guest_explain(cudaErrorInvalidValue, "launch of %s: a grid of %ux%ux%u blocks, at most 2147483647, "
+				     "65535, 65535", name,
 				     grid.x, grid.y, grid.z);
-	if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > properties()->threads_per_block)
-		return guest_explain(cudaErrorInvalidValue, "%s: block of %ux%ux%u threads: the limits are 1024, 1024, 64 and %u "
-				     "together", name, block.x, block.y, block.z, properties()->threads_per_block);
+	if (threads > properties()->threads_per_block)
+		return guest_explain(cudaErrorInvalidValue, "launch of %s: %llu threads a block (%ux%ux%u), at most %u", name,
+				     (unsigned long long)threads, block.x, block.y, block.z, properties()->threads_per_block);
+	if (block.x > 1024 || block.y > 1024 || block.z > 64)
+		return guest_explain(cudaErrorInvalidValue, "launch of %s: a block of %ux%ux%u threads, at most 1024, 1024, 64", name,
+				     block.x, block.y, block.z);
 	if (k->info.max_threads && threads > k->info.max_threads)
-		return guest_explain(cudaErrorInvalidValue, "%s: block of %u threads: its __launch_bounds__ allow %u", name,
+		return guest_explain(cudaErrorInvalidValue, "launch of %s: %u threads a block; its __launch_bounds__ allow %u", name,
 				     (uint32_t)threads, k->info.max_threads);
 	return cudaSuccess;
 }
@@ -91,14 +95,14 @@ static cudaError_t check_resources(const struct kernel *k, dim3 block, size_t sh
 {
 	uint32_t threads = block.x * block.y * block.z, limit = max_dynamic(k);
 	if (shared > limit && k->max_dynamic < 0)
-		return guest_explain(cudaErrorInvalidValue, "%s: %zu bytes of dynamic shared memory: the limit is %u; cudaFuncSetAttribute "
-				     "can raise it to %u", k->info.pretty, shared, limit,
+		return guest_explain(cudaErrorInvalidValue, "launch of %s: %zu bytes of dynamic shared memory, at most %u; "
+				     "cudaFuncSetAttribute(..., cudaFuncAttributeMaxDynamicSharedMemorySize, ...) can raise it to %u", k->info.pretty, shared, limit,
 				     properties()->shared_per_block_optin - k->info.shared_static);
 	if (shared > limit)
-		return guest_explain(cudaErrorInvalidValue, "%s: %zu bytes of dynamic shared memory: cudaFuncSetAttribute set the limit "
-				     "to %u", k->info.pretty, shared, limit);
+		return guest_explain(cudaErrorInvalidValue, "launch of %s: %zu bytes of dynamic shared memory; cudaFuncSetAttribute set "
+				     "the limit to %u", k->info.pretty, shared, limit);
 	if ((uint64_t)(threads + 31) / 32 * warp_registers(k) > properties()->registers_per_block)
-		return guest_explain(cudaErrorLaunchOutOfResources, "%s: %u threads of %u registers each: a block has %u registers",
+		return guest_explain(cudaErrorLaunchOutOfResources, "launch of %s: %u threads of %u registers each; a block has %u",
 				     k->info.pretty, threads, k->info.registers, properties()->registers_per_block);
 	return cudaSuccess;
 }
@@ -110,7 +114,7 @@ static cudaError_t check_cooperative(const struct kernel *k, dim3 grid, dim3 blo
 	uint64_t resident = (uint64_t)ask_occupancy(k, block.x * block.y * block.z, (uint32_t)shared, &e) * properties()->sms;
 	if (e || blocks <= resident)
 		return e;
-	return guest_explain(cudaErrorCooperativeLaunchTooLarge, "%s: cooperative launch of %llu blocks: %llu can be resident",
+	return guest_explain(cudaErrorCooperativeLaunchTooLarge, "launch of %s: a cooperative launch of %llu blocks; %llu can be resident",
 			     k->info.pretty, (unsigned long long)blocks, (unsigned long long)resident);
 }
 
@@ -120,19 +124,20 @@ cudaError_t guest_launch_op(const void *func, dim3 grid, dim3 block, void **args
 	cudaError_t e;
 	const struct kernel *k = guest_kernel(func, &e);
 	if (!k)
-		return e == cudaErrorInvalidDeviceFunction ? guest_local(cudaErrorInvalidResourceHandle) : e;
+		return e == cudaErrorInvalidDeviceFunction ?
+			       guest_explain(cudaErrorInvalidResourceHandle, "launch of what is no kernel of this program") : e;
 	e = check_shape(k, grid, block);
 	if (!e)
 		e = check_resources(k, block, shared);
 	if (!e && cooperative)
 		e = check_cooperative(k, grid, block, shared);
 	if (!e && k->info.n_params && !args)
-		e = guest_local(cudaErrorInvalidValue);
+		e = guest_explain(cudaErrorInvalidValue, "launch of %s: no array of arguments", k->info.pretty);
 	if (e)
 		return e;
 	*op = (struct op){.kind = OP_LAUNCH, .kernel = k, .n_params = k->info.param_bytes};
-	op->launch = (struct wire_launch){WIRE_LAUNCH, k->index, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
-					  (uint32_t)shared, cooperative};
+	op->launch = (struct wire_launch){.kind = WIRE_LAUNCH, .kernel = k->index, .grid = {grid.x, grid.y, grid.z},
+					  .block = {block.x, block.y, block.z}, .shared = (uint32_t)shared, .cooperative = cooperative};
 	op->params = guest_alloc(op->n_params + 1);
 	for (uint32_t i = 0; i < k->info.n_params; i++)
 		memcpy((char *)op->params + k->info.params[i].offset, args[i], k->info.params[i].size);
@@ -226,7 +231,9 @@ cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attrib
 	switch (attribute) {
 	case cudaFuncAttributeMaxDynamicSharedMemorySize:
 		if (value < 0 || (uint64_t)value + k->info.shared_static > properties()->shared_per_block_optin)
-			return guest_local(cudaErrorInvalidValue);
+			return guest_explain(cudaErrorInvalidValue, "cudaFuncSetAttribute of %s: %d bytes of dynamic shared memory, at "
+					     "most %u", k->info.pretty, value,
+					     properties()->shared_per_block_optin - k->info.shared_static);
 		k->max_dynamic = value;
 		return cudaSuccess;
 	case cudaFuncAttributePreferredSharedMemoryCarveout:

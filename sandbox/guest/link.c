@@ -117,9 +117,10 @@ static cudaError_t note(cudaError_t e, const char *text, size_t size)
 	return e;
 }
 
-cudaError_t guest_local(cudaError_t e)
+cudaError_t guest_failed(cudaError_t e, const char *function)
 {
-	return note(e, NULL, 0);
+	bool known = !strncmp(function, "cuda", 4);
+	return note(e, known ? function : NULL, known ? strlen(function) : 0);
 }
 
 cudaError_t guest_explain(cudaError_t e, const char *fmt, ...)
@@ -146,12 +147,12 @@ static void reserve(uint64_t base, uint64_t size)
 		mmap((void *)(base + at), size - at < piece ? size - at : piece, PROT_NONE, flags, -1, 0);
 }
 
-/* A host access to device memory is the commonest crash: say so before it ends the program. */
+/* A host access to device memory is the commonest crash: the device process knows what lies there. */
 static void tell_crash(int number, siginfo_t *info, void *context)
 {
-	static const char text[] = "host code uses a device pointer as if it were host memory: copy with cudaMemcpy\n";
+	struct wire_crash m = {WIRE_CRASH, 0, (uint64_t)info->si_addr};
 	(void)number, (void)context;
-	if ((uint64_t)info->si_addr - guest.device.base < guest.device.size && write(2, text, sizeof text - 1) < 0)
+	if (!guest.over && send(WIRE_FD, &m, sizeof m, MSG_NOSIGNAL) < 0)
 		_exit(71);
 	/* The handler is gone (SA_RESETHAND): the same access, tried again, ends the program. */
 }

@@ -49,7 +49,6 @@ static void run(unsigned phase, void (*function)(void))
 
 int main(void)
 {
-	struct wire_plain done = {WIRE_DONE, 0};
 	struct wire_reply r;
 	guest_ready();
 	if (!guest.open)
@@ -61,6 +60,7 @@ int main(void)
 	if (guest.device.prepare && prepare)
 		run(WIRE_PREPARE, prepare);
 	run(WIRE_SOLVE, solve);
+	struct wire_done done = {WIRE_DONE, (int32_t)guest.last};
 	guest_ask(&done, sizeof done, NULL, 0, &r, NULL, 0, NULL);
 	guest.over = true;
 	return 0;

@@ -38,7 +38,8 @@ static cudaError_t rows_to_device(const struct op *op)
 	for (uint64_t i = 0; i < op->height && !e; i++)
 		if (!guest_upload(op->dst + i * op->dst_pitch, (const char *)op->src + i * op->src_pitch, op->width,
 				  i + 1 == op->height, &e))
-			return guest_local(cudaErrorInvalidValue);
+			return guest_explain(cudaErrorInvalidValue, "a copy of %llu bytes to the device: they are not all host memory",
+					     (unsigned long long)op->width);
 	return e;
 }
 
@@ -71,6 +72,15 @@ static bool direction_fits(enum cudaMemcpyKind k, uint64_t dst, uint64_t src)
 	case cudaMemcpyDeviceToDevice: return (d || dm) && (s || sm);
 	default: return true;
 	}
+}
+
+static cudaError_t wrong_direction(const struct op *op)
+{
+	static const char *const names[] = {"cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost",
+					    "cudaMemcpyDeviceToDevice"};
+	return guest_explain(cudaErrorInvalidValue, "a copy of %llu bytes said to be %s is from %s to %s memory",
+			     (unsigned long long)(op->width * op->height), names[op->direction],
+			     guest_on_device(op->src) ? "device" : "host", guest_on_device(op->dst) ? "device" : "host");
 }
 
 static cudaError_t execute_copy(const struct op *op)
@@ -149,9 +159,9 @@ cudaError_t guest_submit(cudaStream_t stream, const struct op *op)
 		return e;
 	struct CUstream_st *s = guest_stream(stream, &ok);
 	if (!ok)
-		return guest_local(cudaErrorInvalidResourceHandle);
+		return guest_explain(cudaErrorInvalidResourceHandle, "work for what is no stream");
 	if (op->kind == OP_COPY && !direction_fits(op->direction, op->dst, op->src))
-		return guest_local(cudaErrorInvalidValue);
+		return wrong_direction(op);
 	if (!s->capture)
 		return guest_execute(op);
 	if (op->kind == OP_RECORD)

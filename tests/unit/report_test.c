@@ -95,14 +95,14 @@ TEST(wrong)
 	cases[0].verdict = VERDICT_WA;
 	cases[0].error_ratio = INFINITY;
 	cases[0].n_wrong = 1;
-	cases[0].worst[0] = (struct wrong_element){"y", {5, NAN, 1.5, 0.25, INFINITY}};
+	cases[0].worst[0] = (struct wrong_element){.tensor = "y", .element = {5, NAN, 1.5, 0.25, INFINITY}};
 	cases[2].verdict = VERDICT_NONE;
 	cases[2].error_ratio = NAN;
 	cases[2].ran = false;
 	CLEANUP_FREE char *text = printed(&g, true, false);
 	HAS(text, "WRONG ANSWER  WA");
 	HAS(text, "case sample (N=8): 2 of 8 elements of y are out of bound; the worst is y[5]");
-	HAS(text, "y[5]                            nan              1.5          nan         0.25");
+	HAS(text, "y[5]                            nan              1.5                      0.25");
 	HAS(text, "████████  inf");
 	HAS(text, "not timed: only a right answer is");
 	LACKS(text, "score");
@@ -213,7 +213,7 @@ TEST(json)
 	snprintf(g.why, sizeof g.why, "quotes \" and \x01 and \xff");
 	cases[0].error_ratio = INFINITY;
 	cases[0].n_wrong = 1;
-	cases[0].worst[0] = (struct wrong_element){"y", {5, NAN, -INFINITY, 0.25, INFINITY}};
+	cases[0].worst[0] = (struct wrong_element){.tensor = "y", .element = {5, NAN, -INFINITY, 0.25, INFINITY}};
 	report_json(&g, false, &text);
 	CLEANUP(json_freep) struct json *j = json_parse(buf_str(&text), text.size, "report", &e);
 	CHECK_MSG(j, "%s\n%s", e.text, buf_str(&text));
