@@ -4,9 +4,12 @@
 #include "../sandbox/session.h"
 #include "command.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int (*const table[COMMANDS])(const struct options *o) = {
 #define COMMAND(id, arguments, summary) [COMMAND_##id] = cmd_##id,
@@ -53,14 +56,33 @@ static int dispatch(enum command c, int argc, char **argv)
 	return table[c](&o);
 }
 
-int main(int argc, char **argv)
+/* A closed descriptor 0, 1 or 2 would become that of the next file opened, be it a jail's socket. */
+static void hold_descriptors(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What was not written is no success.  A reader that went away (EPIPE) wants no message. */
+static int written(int status)
+{
+	errno = 0;
+	bool failed = fflush(stdout) != 0;
+	int why = errno;
+	if (!failed && !ferror(stdout))
+		return status;
+	if (why != EPIPE)
+		fprintf(stderr, "judge: cannot write to standard output%s%s\n", why ? ": " : "", why ? strerror(why) : "");
+	return EXIT_JUDGE;
+}
+
+static int judge(int argc, char **argv)
 {
 	enum command c;
-	if (argc >= 2 && !strcmp(argv[1], "__device"))
-		return device_main(argc, argv);
-	if (argc >= 2 && !strcmp(argv[1], "__cublas"))
-		return gemm_main(argc, argv);
-	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
 		help_all(stderr);
 		return EXIT_USAGE;
@@ -81,4 +103,15 @@ int main(int argc, char **argv)
 	}
 	argv[0] = (char[]){"judge"};
 	return dispatch(COMMAND_grade, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc >= 2 && !strcmp(argv[1], "__device"))
+		return device_main(argc, argv);
+	if (argc >= 2 && !strcmp(argv[1], "__cublas"))
+		return gemm_main(argc, argv);
+	signal(SIGPIPE, SIG_IGN);
+	hold_descriptors();
+	return written(judge(argc, argv));
 }
