@@ -59,9 +59,18 @@ struct device_kernel {			/* by index: 0 .. kernel_count-1 of the loaded module *
 
 struct device_launch {
 	uint32_t kernel, grid[3], block[3], shared_dynamic;
+	uint32_t cluster[3];		/* blocks of a cluster; 0: as the kernel says */
 	const void *params;
 	bool cooperative;
 };
+
+/* Arguments of cuTensorMapEncodeTiled, numbers as there. */
+struct device_tensor_map {
+	uint32_t type, rank, interleave, swizzle, l2_promotion, oob_fill;
+	uint64_t address, dim[5], stride[4];	/* stride: bytes */
+	uint32_t box[5], element_stride[5];
+};
+enum { DEVICE_TENSOR_MAP = 128 };	/* bytes of an encoded one */
 
 struct device_line {
 	char file[64];
@@ -122,6 +131,8 @@ struct device_ops {
 	 * only tell by the poison that is left) */
 	bool (*written)(struct device *d, uint64_t addr, uint64_t size, uint64_t *first);
 	int (*launch)(struct device *d, const struct device_launch *l, struct device_report *out, struct err *e);
+	/* Encode a tensor map.  NULL: the device has none. */
+	int (*tensor_map)(struct device *d, const struct device_tensor_map *m, void *out, struct fault *f);
 	uint32_t (*occupancy)(struct device *d, uint32_t kernel, uint32_t threads, uint32_t shared_dynamic);
 	/* traffic of named allocations since reset: see mem.h */
 	uint32_t (*traffic)(struct device *d, struct mem_traffic *out, uint32_t max);
@@ -136,9 +147,10 @@ struct device_ops {
 	 * every access is checked. */
 	int (*audit)(struct device *d, struct fault *f);
 	/* Tapes (NULL: the device has none).  add: the steps of one run of solve(), which the device takes over, are the next
-	 * tape.  replay: all tapes in turn, as one piece of work with cold caches; tape >= 0: that one alone.  They last
-	 * until reset. */
+	 * tape.  replay_prepare: what prepare() did, once more.  replay: what solve() did, all tapes in turn, in an order drawn
+	 * anew, as one piece of work with cold caches; tape >= 0: that one alone.  They last until reset. */
 	int (*tape_add)(struct device *d, struct device_step *steps, uint32_t n, struct err *e);
+	int (*replay_prepare)(struct device *d, int tape, struct fault *f, struct err *e);
 	int (*replay)(struct device *d, int tape, struct device_replay *out, struct fault *f, struct err *e);
 };
 void device_steps_free(struct device_step *steps, uint32_t n);

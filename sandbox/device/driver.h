@@ -24,8 +24,8 @@
 	X(cuMemFreeHost) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)         \
 	X(cuMemsetD16Async) X(cuMemsetD32Async) X(cuStreamCreate) X(cuStreamSynchronize) X(cuStreamBeginCapture)   \
 	X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload) X(cuGraphLaunch) X(cuGraphDestroy)            \
-	X(cuGraphExecDestroy) X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuLaunchKernel)            \
-	X(cuLaunchCooperativeKernel)
+	X(cuGraphExecDestroy) X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuLaunchKernel) X(cuLaunchKernelEx) \
+	X(cuTensorMapEncodeTiled)
 
 struct driver {
 	void *library;

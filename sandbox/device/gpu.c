@@ -328,11 +328,16 @@ CUresult gpu_enqueue_launch(struct device *d, const struct device_launch *l)
 	CUresult r = allow_shared(d, l);
 	if (r != CUDA_SUCCESS)
 		return r;
+	CUlaunchAttribute attributes[2];
+	CUlaunchConfig config = {.gridDimX = l->grid[0], .gridDimY = l->grid[1], .gridDimZ = l->grid[2], .blockDimX = l->block[0],
+				 .blockDimY = l->block[1], .blockDimZ = l->block[2], .sharedMemBytes = l->shared_dynamic,
+				 .hStream = d->stream, .attrs = attributes};
 	if (l->cooperative)
-		return d->cu.cuLaunchCooperativeKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-						       l->shared_dynamic, d->stream, params);
-	return d->cu.cuLaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-				    l->shared_dynamic, d->stream, params, NULL);
+		attributes[config.numAttrs++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+	if (l->cluster[0])
+		attributes[config.numAttrs++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+								    .value.clusterDim = {l->cluster[0], l->cluster[1], l->cluster[2]}};
+	return d->cu.cuLaunchKernelEx(&config, f, params, NULL);
 }
 
 /* What kernels printed, to the caller; the file is empty again. */
@@ -382,6 +387,22 @@ static int gpu_launch(struct device *d, const struct device_launch *l, struct de
 	gpu_fault(d, r, &out->fault);
 	if (d->cu.cuFuncGetName(&name, d->functions[l->kernel]) == CUDA_SUCCESS)
 		pretty_name(name, out->fault.kernel, sizeof out->fault.kernel);
+	return 0;
+}
+
+static int gpu_tensor_map(struct device *d, const struct device_tensor_map *m, void *out, struct fault *f)
+{
+	CUtensorMap map;
+	_Static_assert(sizeof map == DEVICE_TENSOR_MAP, "the size of a tensor map");
+	CUresult r = d->cu.cuTensorMapEncodeTiled(&map, (CUtensorMapDataType)m->type, m->rank, (void *)(uintptr_t)m->address,
+						  (const cuuint64_t *)m->dim, (const cuuint64_t *)m->stride, m->box, m->element_stride,
+						  (CUtensorMapInterleave)m->interleave, (CUtensorMapSwizzle)m->swizzle,
+						  (CUtensorMapL2promotion)m->l2_promotion, (CUtensorMapFloatOOBfill)m->oob_fill);
+	if (r != CUDA_SUCCESS) {
+		*f = (struct fault){.kind = FAULT_BAD_ARGUMENT};
+		return -1;
+	}
+	memcpy(out, &map, sizeof map);
 	return 0;
 }
 
@@ -443,7 +464,7 @@ const struct device_ops device_gpu = {
 	.open = gpu_open, .close = gpu_close, .properties = gpu_properties, .load = gpu_load, .kernel_count = gpu_kernel_count,
 	.kernel = gpu_kernel, .symbol = gpu_symbol, .alloc = gpu_alloc, .release = gpu_release, .upload = gpu_upload,
 	.download = gpu_download, .copy = gpu_copy, .fill = gpu_fill, .protect = gpu_protect, .poison = gpu_poison,
-	.written = gpu_written, .launch = gpu_launch, .occupancy = gpu_occupancy, .traffic = gpu_traffic, .flush = gpu_flush,
+	.written = gpu_written, .launch = gpu_launch, .tensor_map = gpu_tensor_map, .occupancy = gpu_occupancy, .traffic = gpu_traffic, .flush = gpu_flush,
 	.time_us = gpu_time_us, .range = gpu_range, .reset = gpu_reset, .broken = gpu_broken, .audit = gpu_audit,
-	.tape_add = gpu_tape_add, .replay = gpu_replay,
+	.tape_add = gpu_tape_add, .replay_prepare = gpu_replay_prepare, .replay = gpu_replay,
 };

@@ -25,7 +25,7 @@ struct gpu_tape {
 	CUgraphExec alone;		/* this tape as a graph; NULL until wanted */
 };
 
-enum { GPU_TAPES_MAX = 64, GPU_RANGES_MAX = 256 };
+enum { GPU_TAPES_MAX = 64, GPU_ORDERS = 3, GPU_RANGES_MAX = 256 };
 
 struct device {
 	struct driver cu;
@@ -55,7 +55,8 @@ struct device {
 	/* tapes */
 	struct gpu_tape tapes[GPU_TAPES_MAX];
 	uint32_t n_tapes;
-	CUgraphExec all;
+	CUgraphExec all[GPU_ORDERS];	/* all tapes, each time in another order, so that no call knows which comes next */
+	uint32_t n_replays;		/* of all tapes */
 	struct cold cold;
 	void *sink;			/* pinned: where replayed downloads go */
 	uint64_t sink_size;
@@ -82,6 +83,7 @@ void gpu_release_all(struct device *d);
 CUresult gpu_enqueue_fill(struct device *d, uint64_t addr, uint64_t pattern, unsigned bytes, uint64_t count);
 
 int gpu_tape_add(struct device *d, struct device_step *steps, uint32_t n, struct err *e);
+int gpu_replay_prepare(struct device *d, int tape, struct fault *f, struct err *e);
 int gpu_replay(struct device *d, int tape, struct device_replay *out, struct fault *f, struct err *e);
 void gpu_forget_tapes(struct device *d);
 void gpu_tapes_close(struct device *d);

@@ -1,13 +1,15 @@
 /* Tapes of the GPU device: what runs of solve() did, done again as one CUDA graph.
  *
- * Theory of operation.  A tape's steps are captured from the stream into a graph.  Before each replay what prepare() did
- * is done again; then the graph runs alone, with cold caches, between two events (cold.h).
+ * Theory of operation.  A tape's steps are captured from the stream into a graph, which runs alone, with cold caches, between
+ * two events (cold.h).  All tapes together are several graphs, each in an order of its own that is drawn: a kernel that keeps
+ * count in device memory can't know whose turn is next.
  */
 #include "gpu_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 void device_steps_free(struct device_step *steps, uint32_t n)
 {
@@ -28,9 +30,16 @@ static void destroy(struct device *d, CUgraphExec *g)
 	*g = NULL;
 }
 
+static void destroy_all(struct device *d)
+{
+	for (unsigned i = 0; i < GPU_ORDERS; i++)
+		destroy(d, &d->all[i]);
+	d->n_replays = 0;
+}
+
 void gpu_forget_tapes(struct device *d)
 {
-	destroy(d, &d->all);
+	destroy_all(d);
 	for (uint32_t i = 0; i < d->n_tapes; i++) {
 		destroy(d, &d->tapes[i].alone);
 		device_steps_free(d->tapes[i].steps, d->tapes[i].n);
@@ -52,7 +61,7 @@ int gpu_tape_add(struct device *d, struct device_step *steps, uint32_t n, struct
 		device_steps_free(steps, n);
 		return err_system(e, "more than %d tapes", GPU_TAPES_MAX);
 	}
-	destroy(d, &d->all);
+	destroy_all(d);
 	for (uint32_t i = 0; i < n; i++)
 		if (steps[i].kind == STEP_LAUNCH)
 			steps[i].launch.params = steps[i].data;
@@ -108,16 +117,35 @@ static CUresult make_sink(struct device *d)
 	return r;
 }
 
+static uint32_t draw(uint32_t below)
+{
+	uint32_t x;
+	if (getrandom(&x, sizeof x, 0) != sizeof x)
+		BUG("no random numbers");
+	return x % below;
+}
+
+static void shuffle(uint32_t *order, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = draw(i + 1);
+		order[i] = order[k];
+		order[k] = first + i;
+	}
+}
+
 static CUresult capture(struct device *d, uint32_t first, uint32_t n, CUgraphExec *out)
 {
 	CUgraph graph = NULL;
+	uint32_t order[GPU_TAPES_MAX];
 	CUresult r = make_sink(d);
+	shuffle(order, first, n);
 	if (r == CUDA_SUCCESS)
 		r = d->cu.cuStreamBeginCapture(d->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 	if (r != CUDA_SUCCESS)
 		return r;
-	for (uint32_t i = first; i < first + n && r == CUDA_SUCCESS; i++)
-		r = enqueue_tape(d, &d->tapes[i], false);
+	for (uint32_t i = 0; i < n && r == CUDA_SUCCESS; i++)
+		r = enqueue_tape(d, &d->tapes[order[i]], false);
 	CUresult end = d->cu.cuStreamEndCapture(d->stream, &graph);
 	if (r == CUDA_SUCCESS)
 		r = end;
@@ -132,29 +160,51 @@ static CUresult capture(struct device *d, uint32_t first, uint32_t n, CUgraphExe
 
 /* ---- replay ---- */
 
-static CUresult prepare(struct device *d, uint32_t first, uint32_t n)
+/* tape < 0: all of them. */
+static int range(struct device *d, int tape, uint32_t *first, uint32_t *n, struct err *e)
 {
+	*first = tape < 0 ? 0 : (uint32_t)tape;
+	*n = tape < 0 ? d->n_tapes : 1;
+	if (!d->n_tapes || *first >= d->n_tapes)
+		return err_system(e, "there is no tape %d: there are %u", tape, d->n_tapes);
+	return 0;
+}
+
+int gpu_replay_prepare(struct device *d, int tape, struct fault *f, struct err *e)
+{
+	uint32_t first, n;
+	if (range(d, tape, &first, &n, e) < 0)
+		return -1;
 	CUresult r = make_sink(d);
 	for (uint32_t i = first; i < first + n && r == CUDA_SUCCESS; i++)
 		r = enqueue_tape(d, &d->tapes[i], true);
 	if (r == CUDA_SUCCESS)
 		r = d->cu.cuStreamSynchronize(d->stream);
-	return r;
+	if (r != CUDA_SUCCESS)
+		gpu_fault(d, r, f);
+	return 0;
+}
+
+/* Each order is used once before any is used again, so that none is fresh after the first passes. */
+static CUgraphExec *choose(struct device *d)
+{
+	uint32_t i = d->n_replays < GPU_ORDERS ? d->n_replays : draw(GPU_ORDERS);
+	d->n_replays++;
+	return &d->all[i];
 }
 
 int gpu_replay(struct device *d, int tape, struct device_replay *out, struct fault *f, struct err *e)
 {
-	uint32_t first = tape < 0 ? 0 : (uint32_t)tape, n = tape < 0 ? d->n_tapes : 1;
-	CUgraphExec *graph = tape < 0 ? &d->all : &d->tapes[first].alone;
+	uint32_t first, n;
 	float ms = 0;
 	memset(out, 0, sizeof *out);
-	if (!d->n_tapes || first >= d->n_tapes)
-		return err_system(e, "there is no tape %d: there are %u", tape, d->n_tapes);
+	if (range(d, tape, &first, &n, e) < 0)
+		return -1;
+	CUgraphExec *graph = tape < 0 ? choose(d) : &d->tapes[first].alone;
 	CUresult r = cold_make(&d->cold, &d->cu, d->id, d->stream);
 	if (r != CUDA_SUCCESS)
 		return cannot(d, r, "nothing to clear L2 with", e);
-	r = prepare(d, first, n);
-	if (r == CUDA_SUCCESS && !*graph)
+	if (!*graph)
 		r = capture(d, first, n, graph);
 	if (r == CUDA_SUCCESS)
 		r = cold_time(&d->cold, &d->cu, d->stream, d->begin, d->end, *graph, &ms);

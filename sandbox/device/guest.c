@@ -138,13 +138,21 @@ static void remember_allocation(struct run *r, uint64_t addr, uint64_t size)
 	r->allocated += size;
 }
 
+/* What a tape names stays until all tapes are done: of a GPU's memory these may take half, the rest is for the judge. */
+static bool no_room(const struct run *r, uint64_t size)
+{
+	const struct server *s = r->server;
+	uint64_t used = r->allocated + s->tensor_bytes, half = s->properties.memory / 2;
+	return used > s->memory || size > s->memory - used || (r->ask->tape && (s->taped > half || size > half - s->taped));
+}
+
 static void do_alloc(struct run *r, const struct wire_alloc *m)
 {
 	struct server *s = r->server;
 	struct fault f = {0};
 	uint64_t addr = 0;
 	int error = OK;
-	if (r->n_allocations == ALLOCATIONS_MAX || m->size > s->memory || !m->size) {
+	if (r->n_allocations == ALLOCATIONS_MAX || !m->size || no_room(r, m->size)) {
 		error = m->size ? NO_MEMORY : INVALID_VALUE;
 	} else if (!r->sticky) {
 		if (s->ops->alloc(s->device, m->size, 0, NULL, &addr, &f) < 0)
@@ -154,6 +162,7 @@ static void do_alloc(struct run *r, const struct wire_alloc *m)
 		if (!error) {
 			r->report.allocations++;
 			r->report.allocated_bytes += m->size;
+			s->taped += r->ask->tape ? m->size : 0;
 		}
 	}
 	uint64_t used = r->allocated + s->tensor_bytes;
@@ -373,6 +382,23 @@ static void do_occupancy(struct run *r, const struct wire_occupancy *m)
 	       sound ? s->ops->occupancy(s->device, m->kernel, m->threads, m->shared) : 0, 0);
 }
 
+static void do_tensor_map(struct run *r, const struct wire_tensor_map *m)
+{
+	struct server *s = r->server;
+	char map[DEVICE_TENSOR_MAP];
+	struct fault f = {0};
+	int error = r->sticky;
+	if (!m->map.rank || m->map.rank > 5) {
+		refuse(r, "TENSOR_MAP of rank %u", m->map.rank);
+		return;
+	}
+	if (!error && !s->ops->tensor_map)
+		error = NOT_SUPPORTED;
+	if (!error && s->ops->tensor_map(s->device, &m->map, map, &f) < 0)
+		error = error_of(f.kind);
+	answer_with(r, WIRE_TENSOR_MAP, error, 0, 0, map, error ? 0 : sizeof map);
+}
+
 static void do_hello(struct run *r, const struct wire_hello *m)
 {
 	struct server *s = r->server;
@@ -387,6 +413,18 @@ static void do_hello(struct run *r, const struct wire_hello *m)
 }
 
 /* ---- launches and synchronisation ---- */
+
+/* Clusters are a GPU's: of blocks that divide the grid, 16 at the most. */
+static bool sound_cluster(const struct server *s, const struct wire_launch *m)
+{
+	const uint32_t *c = m->cluster;
+	if (!c[0] && !c[1] && !c[2])
+		return true;
+	for (int i = 0; i < 3; i++)
+		if (!c[i] || c[i] > 16 || m->grid[i] % c[i])
+			return false;
+	return !s->properties.emulated && s->properties.major >= 9 && c[0] * c[1] * c[2] <= 16;
+}
 
 static bool sound_shape(const struct server *s, const struct wire_launch *m)
 {
@@ -455,7 +493,7 @@ static void do_launch(struct run *r, const struct wire_launch *m, size_t size)
 	} else if (size != s->kernels[m->kernel].param_bytes) {
 		refuse(r, "LAUNCH of %.64s with %zu bytes of parameters: it has %u", s->kernels[m->kernel].pretty, size,
 		       s->kernels[m->kernel].param_bytes);
-	} else if (!sound_shape(s, m)) {
+	} else if (!sound_shape(s, m) || !sound_cluster(s, m)) {
 		refuse(r, "LAUNCH of grid %ux%ux%u, block %ux%ux%u", m->grid[0], m->grid[1], m->grid[2], m->block[0],
 		       m->block[1], m->block[2]);
 	}
@@ -470,6 +508,7 @@ static void do_launch(struct run *r, const struct wire_launch *m, size_t size)
 	}
 	struct device_launch l = {.kernel = m->kernel, .shared_dynamic = m->shared, .params = m + 1,
 				  .cooperative = m->cooperative != 0};
+	memcpy(l.cluster, m->cluster, sizeof l.cluster);
 	memcpy(l.grid, m->grid, sizeof l.grid);
 	memcpy(l.block, m->block, sizeof l.block);
 	struct device_report report = {0};
@@ -653,6 +692,7 @@ static void handle(struct run *r, const void *packet, size_t size)
 		answer(r, kind, OK, used < s->memory ? s->memory - used : 0, s->memory);
 		break;
 	}
+	case WIRE_TENSOR_MAP: do_tensor_map(r, packet); break;
 	case WIRE_OCCUPANCY: do_occupancy(r, packet); break;
 	case WIRE_RESET: do_reset(r); break;
 	case WIRE_NOTE: do_note(r, packet, extra); break;

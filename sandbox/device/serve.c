@@ -107,7 +107,7 @@ static int do_clear(struct server *s)
 {
 	s->ops->reset(s->device);
 	s->n_tensors = 0;
-	s->tensor_bytes = 0;
+	s->tensor_bytes = s->taped = 0;
 	reply(s, CONTROL_CLEAR, 0, 0, NULL, 0);
 	return 0;
 }
@@ -203,6 +203,73 @@ static int do_patch(struct server *s, const struct control_patch *m, struct err 
 	return 0;
 }
 
+/* ---- inputs that prepare() is not given ----
+ *
+ * What prepare() does is not timed, and addresses can be guessed: until solve() begins, other bytes are there. */
+
+static void find_late(struct server *s, const struct control_run *ask)
+{
+	for (unsigned i = 0; i < ask->n_solve && ask->has_prepare; i++) {
+		const struct control_argument *a = &ask->solve[i];
+		bool given = false;
+		for (unsigned k = 0; k < ask->n_prepare; k++)
+			given |= ask->prepare[k].kind == ARGUMENT_TENSOR && ask->prepare[k].tensor == a->tensor;
+		if (a->kind == ARGUMENT_TENSOR && !given && s->tensors[a->tensor].role == SESSION_INPUT)
+			s->tensors[a->tensor].late = true;
+	}
+}
+
+static void forget_kept(struct server *s)
+{
+	for (uint32_t i = 0; i < s->n_tensors; i++) {
+		free(s->tensors[i].kept);
+		s->tensors[i].kept = NULL;
+	}
+}
+
+static int hide(struct server *s, struct tensor *t, struct err *e)
+{
+	struct fault f = {0};
+	CLEANUP_FREE char *other = malloc(t->size);
+	t->kept = malloc(t->size);
+	if (!other || !t->kept)
+		BUG("out of memory");
+	memset(other, 0xff, t->size);		/* NaN */
+	if (s->ops->download(s->device, t->addr, t->kept, t->size, &f) < 0)
+		return fault_err(&f, t->name, e);
+	return patch(s, t, 0, other, t->size, e);
+}
+
+static int tensors_hide(struct server *s, struct err *e)
+{
+	for (uint32_t i = 0; i < s->n_tensors; i++)
+		if (s->tensors[i].late && s->tensors[i].size && hide(s, &s->tensors[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+int tensors_show(struct server *s, struct err *e)
+{
+	for (uint32_t i = 0; i < s->n_tensors; i++) {
+		struct tensor *t = &s->tensors[i];
+		if (t->kept && patch(s, t, 0, t->kept, t->size, e) < 0)
+			return -1;
+		free(t->kept);
+		t->kept = NULL;
+	}
+	return 0;
+}
+
+/* A kernel that fails here leaves a device of no use: f says so. */
+static int replay_prepare(struct server *s, int tape, struct fault *f, struct err *e)
+{
+	if (!s->ops->replay_prepare)
+		return 0;
+	if (tensors_hide(s, e) < 0 || s->ops->replay_prepare(s->device, tape, f, e) < 0)
+		return -1;
+	return f->kind == FAULT_NONE ? tensors_show(s, e) : 0;
+}
+
 static int do_replay(struct server *s, const struct control_id *m, struct err *e)
 {
 	struct control_replayed out = {0};
@@ -213,7 +280,9 @@ static int do_replay(struct server *s, const struct control_id *m, struct err *e
 		if (t->role == SESSION_OUTPUT && t->size && s->ops->poison(s->device, t->addr, t->size, &out.fault) < 0)
 			return fault_err(&out.fault, t->name, e);
 	}
-	if (s->ops->replay(s->device, (int)m->id, &out.replay, &out.fault, e) < 0)
+	int tape = (int)m->id, rc = replay_prepare(s, tape, &out.fault, e);
+	forget_kept(s);
+	if (rc < 0 || (out.fault.kind == FAULT_NONE && s->ops->replay(s->device, tape, &out.replay, &out.fault, e) < 0))
 		return -1;
 	reply(s, CONTROL_REPLAY, 0, 0, &out, sizeof out);
 	return 0;
@@ -247,6 +316,9 @@ static int do_run(struct server *s, const struct control_run *m, int fd, struct 
 		return err_system(e, "the %s device has no tapes", s->ops->name);
 	if (check_arguments(s, ask.solve, ask.n_solve, e) < 0 || check_arguments(s, ask.prepare, ask.n_prepare, e) < 0)
 		return -1;
+	find_late(s, &ask);
+	if (tensors_hide(s, e) < 0)
+		return -1;
 	struct run *r = calloc(1, sizeof *r);
 	if (!r)
 		BUG("out of memory");
@@ -254,6 +326,7 @@ static int do_run(struct server *s, const struct control_run *m, int fd, struct 
 	s->run = r;
 	guest_serve(r);
 	s->run = NULL;
+	forget_kept(s);			/* of a guest that did not come to solve() */
 	int rc = 0;
 	if (ask.tape && r->report.done && r->failure.kind == ERR_NONE) {
 		s->ops->tape_add(s->device, r->tape.steps, r->tape.n, &r->failure);

@@ -33,6 +33,7 @@ struct server {
 	struct tensor tensors[CONTROL_TENSORS_MAX];
 	uint32_t n_tensors;
 	uint64_t tensor_bytes;
+	uint64_t taped;			/* bytes that guests allocated in runs whose tapes are kept */
 	struct run *run;		/* the run that takes place now, for the print callback */
 	char *packet;			/* WIRE_PACKET bytes */
 };

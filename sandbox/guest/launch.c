@@ -118,6 +118,17 @@ static cudaError_t check_cooperative(const struct kernel *k, dim3 grid, dim3 blo
 			     k->info.pretty, (unsigned long long)blocks, (unsigned long long)resident);
 }
 
+static cudaError_t check_cluster(const struct kernel *k, dim3 grid, dim3 c)
+{
+	if (properties()->emulated || properties()->major < 9)
+		return guest_explain(cudaErrorNotSupported, "launch of %s: clusters of %ux%ux%u blocks; %s has none", k->info.pretty, c.x, c.y,
+				     c.z, properties()->name);
+	if (!c.y || !c.z || c.x > 16 || c.y > 16 || c.z > 16 || c.x * c.y * c.z > 16 || grid.x % c.x || grid.y % c.y || grid.z % c.z)
+		return guest_explain(cudaErrorInvalidClusterSize, "launch of %s: clusters of %ux%ux%u blocks must divide the grid (%ux%ux%u) "
+				     "and hold 16 blocks at most", k->info.pretty, c.x, c.y, c.z, grid.x, grid.y, grid.z);
+	return cudaSuccess;
+}
+
 cudaError_t guest_launch_op(const void *func, dim3 grid, dim3 block, void **args, size_t shared, bool cooperative,
 			    struct op *op)
 {
@@ -178,6 +189,8 @@ ALSO_PTSZ(cudaLaunchCooperativeKernel);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
 {
 	bool cooperative = false;
+	dim3 cluster = {0, 0, 0};
+	struct op op;
 	if (!config)
 		return guest_local(cudaErrorInvalidValue);
 	for (unsigned i = 0; i < config->numAttrs; i++) {
@@ -186,10 +199,20 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 			cooperative = a->val.cooperative != 0;
 		else if (a->id == cudaLaunchAttributeClusterDimension &&
 			 (uint64_t)a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1)
-			return guest_local(cudaErrorNotSupported);
+			cluster = (dim3){a->val.clusterDim.x, a->val.clusterDim.y, a->val.clusterDim.z};
 		/* The others (priority, access policy, programmatic order) are hints where work is done in order. */
 	}
-	return launch(func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, cooperative, config->stream);
+	cudaError_t e = guest_launch_op(func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, cooperative, &op);
+	if (!e && cluster.x)
+		e = check_cluster(op.kernel, config->gridDim, cluster);
+	if (e)
+		return e;
+	op.launch.cluster[0] = cluster.x;
+	op.launch.cluster[1] = cluster.y;
+	op.launch.cluster[2] = cluster.z;
+	e = guest_submit(config->stream, &op);
+	free(op.params);
+	return e;
 }
 ALSO_PTSZ(cudaLaunchKernelExC);
 
