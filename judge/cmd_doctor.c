@@ -7,6 +7,8 @@
 #include "../sandbox/jail.h"
 #include "../sandbox/ptx/profile.h"
 #include "cublas.h"
+#include "calibration.h"
+#include "device_choice.h"
 #include "oracle.h"
 #include "paths.h"
 #include "problem.h"
@@ -19,7 +21,7 @@ enum state { GOOD, POOR, BROKEN };
 
 struct doctor {
 	struct term t;
-	bool broken;
+	bool broken, gpu;
 };
 
 __attribute__((format(printf, 4, 5)))
@@ -139,6 +141,25 @@ static void ask_problems(struct doctor *d)
 		ask_problem(d, ids[i]);
 }
 
+/* A GPU is a bonus; one that is there and can't be used is worth a word. */
+static void ask_gpu(struct doctor *d)
+{
+	struct device_choice c;
+	struct err e = {0};
+	if (device_choose("gpu:0", false, &c, &e) < 0) {
+		tell(d, POOR, "GPU", "%s", e.text);
+		return;
+	}
+	d->gpu = true;
+	tell(d, GOOD, "GPU", "%s, driver %s, in a jail of its own", c.properties.name, c.properties.driver);
+	struct calibration peaks;
+	if (calibration_load(&c.properties, &peaks, &e) < 0)
+		tell(d, POOR, "peaks of the GPU", "%s", e.text);
+	else
+		tell(d, GOOD, "peaks of the GPU", "%.0f GB/s read, measured %s", peaks.read_gbs, peaks.when);
+	device_choice_close(&c);
+}
+
 static void ask_threads(struct doctor *d)
 {
 	const char *isa = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? "AVX-512" :
@@ -158,11 +179,13 @@ int cmd_doctor(const struct options *o)
 	ask_toolchain(&d);
 	ask_cublas(&d);
 	ask_threads(&d);
+	ask_gpu(&d);
 	ask_file(&d, "guest runtime", paths()->libguest, "run make");
 	ask_file(&d, "reference library", paths()->libreference, "run make");
 	ask_profiles(&d);
 	ask_problems(&d);
 	term_put(&d.t, d.broken ? STYLE_BAD : STYLE_GOOD, "%s\n",
-		 d.broken ? "This machine can't grade yet: see above." : "This machine can grade, on emulated devices.");
+		 d.broken ? "This machine can't grade yet: see above." : d.gpu ? "This machine can grade, on its GPU and on emulated devices." :
+			    "This machine can grade, on emulated devices.");
 	return d.broken ? EXIT_JUDGE : 0;
 }

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 2, THREADS = 16,
+enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 4, ALONE_CHECKS = 2, LATER = 16, THREADS = 16,
        CHUNK = 4096, CHUNKS = 3, CHUNK_ALIGN = 64, ATTEMPTS = 2 };
 static const double PRECISION = 0.005, STEADY = 0.05, SECONDS = 2.5;
 static const uint64_t HOST_MAX = 6ull << 30;
@@ -247,12 +247,64 @@ static int verify(struct work *w, unsigned set, unsigned n_passes, struct err *e
 	return 0;
 }
 
-static int spot_check(struct work *w, unsigned n_passes, struct err *e)
+/* What the oracle expects of a set's inputs as they are now, against its outputs. */
+static int check_set(struct work *w, unsigned set, unsigned n_passes, struct err *e)
 {
-	unsigned set = (unsigned)draw(w->n);
 	if (oracle_again(w->oracle, &w->tests[set], w->runner->options->unsandboxed, &w->answers[set], e) < 0)
 		return -1;
 	return verify(w, set, n_passes, e);
+}
+
+/* One set's launches alone, out of turn: they must not live on what others did.  Its time is that of cold caches. */
+static int check_alone(struct work *w, unsigned set, unsigned n_passes, struct err *e)
+{
+	struct device_replay replay;
+	struct fault *f = &w->out->fault;
+	if (mutate_all(w, e) < 0 || session_replay(w->runner->session, (int)set, &replay, f, e) < 0)
+		return -1;
+	w->out->timing.cold_us = replay.us;
+	if (f->kind != FAULT_NONE) {
+		case_say(w->out, verdict_find(fault_verdict(f->kind)), "right when solve() runs, but its launches, done again alone, fail: "
+			 "%s%s%s", fault_name(f->kind), *f->detail ? ": " : "", f->detail);
+		return 0;
+	}
+	return check_set(w, set, n_passes, e);
+}
+
+/* When to look, so that a kernel that behaves well now and then can't know when: the first `least` passes have SPOT_CHECKS, which
+ * may fall together, and ALONE_CHECKS of sets in turn; later passes have one now and then. */
+struct lots {
+	unsigned least, most, spots[SPOT_CHECKS], alone[ALONE_CHECKS], set;
+};
+
+static struct lots draw_lots(const struct work *w)
+{
+	struct lots l = {.least = MIN_PASSES + (unsigned)draw(MIN_PASSES), .most = MAX_PASSES - (unsigned)draw(MAX_PASSES / 4)};
+	for (unsigned i = 0; i < SPOT_CHECKS; i++)
+		l.spots[i] = 1 + (unsigned)draw(l.least - 1);
+	for (unsigned i = 0; i < ALONE_CHECKS; i++)
+		l.alone[i] = 1 + (unsigned)draw(l.least - 1);
+	l.set = (unsigned)draw(w->n);
+	return l;
+}
+
+static bool contains(const unsigned *list, unsigned n, unsigned x)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (list[i] == x)
+			return true;
+	return false;
+}
+
+static int check_some(struct work *w, struct lots *l, unsigned n_passes, struct err *e)
+{
+	if ((contains(l->spots, SPOT_CHECKS, n_passes) || (n_passes > l->least && draw(LATER) == 0)) &&
+	    check_set(w, (unsigned)draw(w->n), n_passes, e) < 0)
+		return -1;
+	for (unsigned i = 0; i < ALONE_CHECKS && w->out->verdict == VERDICT_AC; i++)
+		if (l->alone[i] == n_passes && check_alone(w, l->set++ % w->n, n_passes, e) < 0)
+			return -1;
+	return 0;
 }
 
 static int verify_all(struct work *w, unsigned n_passes, struct err *e)
@@ -272,27 +324,27 @@ static bool slower(const struct device_clocks *a, const struct device_clocks *b)
 
 static int measure(struct work *w, struct err *e)
 {
-	double us[MAX_PASSES], sorted[MAX_PASSES], median = NAN, one;
+	double us[MAX_PASSES], sorted[MAX_PASSES], median = NAN, one, spent = 0;
 	struct timing *t = &w->out->timing;
 	struct device_clocks clocks;
-	unsigned spots[SPOT_CHECKS], n = 0;
-	for (unsigned i = 0; i < SPOT_CHECKS; i++)
-		spots[i] = 1 + (unsigned)draw(MIN_PASSES);
+	struct lots lots = draw_lots(w);
+	unsigned n = 0;
 	for (unsigned i = 0; i < WARM_UP && w->out->verdict == VERDICT_AC; i++)
 		if (pass(w, &one, &t->before, e) < 0)
 			return -1;
 	t->disturbed = false;
-	for (double end = now() + SECONDS; n < MAX_PASSES && w->out->verdict == VERDICT_AC;) {
+	while (n < lots.most && w->out->verdict == VERDICT_AC) {
+		double began = now();
 		if (pass(w, &us[n++], &clocks, e) < 0)
 			return -1;
+		spent += now() - began;		/* checks take time of their own */
 		t->disturbed |= clocks.throttle != 0 || slower(&t->before, &clocks);
-		for (unsigned i = 0; i < SPOT_CHECKS && w->out->verdict == VERDICT_AC; i++)
-			if (spots[i] == n && spot_check(w, n, e) < 0)
-				return -1;
 		memcpy(sorted, us, n * sizeof *us);
 		timing_median(sorted, n, &median, &t->low_us, &t->high_us, &t->spread);
-		if (n >= MIN_PASSES && (t->high_us - t->low_us <= PRECISION * median || now() > end))
+		if (n >= lots.least && (t->high_us - t->low_us <= PRECISION * median || spent > SECONDS))
 			break;
+		if (w->out->verdict == VERDICT_AC && check_some(w, &lots, n, e) < 0)
+			return -1;
 	}
 	t->after = clocks;
 	t->passes = n;
@@ -300,15 +352,6 @@ static int measure(struct work *w, struct err *e)
 	t->disturbed |= t->spread > STEADY;
 	w->out->book.time_us = median;
 	return w->out->verdict == VERDICT_AC ? verify_all(w, n, e) : 0;
-}
-
-static int cold(struct work *w, struct err *e)
-{
-	struct device_replay replay;
-	if (session_replay(w->runner->session, 0, &replay, &w->out->fault, e) < 0)
-		return -1;
-	w->out->timing.cold_us = replay.us;
-	return 0;
 }
 
 static int run_all(struct work *w, struct err *e)
@@ -322,7 +365,7 @@ static int run_all(struct work *w, struct err *e)
 	for (unsigned i = 0; i < ATTEMPTS && w->out->verdict == VERDICT_AC && (i == 0 || w->out->timing.disturbed); i++)
 		if (measure(w, e) < 0)
 			return -1;
-	return w->out->verdict == VERDICT_AC ? cold(w, e) : 0;
+	return 0;
 }
 
 int timing_case(struct runner *r, const struct case_spec *spec, struct case_report *out, struct err *e)

@@ -4,9 +4,14 @@
  * them), lie in device memory, each with outputs of its own.  solve() runs once for each and is checked; what it did is a
  * tape.  A pass is one graph of all tapes in turn, started with cold caches; its time over the number of sets is one
  * measurement.  Between passes some places of every input are overwritten with what another set has there, and outputs are
- * poisoned, so that nothing kept from an earlier pass is right any more: after two random passes one set is checked, after the
- * last pass all of them, with what the oracle expects of the inputs as they are then.  Passes go on until the 95% confidence
- * interval of the median is within 0.5%, or time is up.
+ * poisoned, so that nothing kept from an earlier pass is right any more.  Passes go on until the 95% confidence interval of the
+ * median is within 0.5%, or time is up.
+ *
+ * What is checked.  A kernel can keep count of passes, in device memory or by the clock, and see what has changed.  So the number of
+ * passes, which of them are checked (with what the oracle expects of the inputs as they are then), the order of tapes in a pass, and
+ * single tapes that are replayed alone between passes are all drawn by lot, and the last pass is checked whole.  To be fast in most
+ * passes, as a median asks for, and right in those that are checked is a matter of luck: less than 1 in 32 for one measurement,
+ * and one whose passes are not alike is flagged, and made again.
  */
 #ifndef JUDGE_TIMING_H
 #define JUDGE_TIMING_H
