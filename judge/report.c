@@ -236,16 +236,24 @@ static struct compared compared(const struct grading *g)
 	return c;
 }
 
+static void put_not_compared(const char *note, const struct term *t)
+{
+	if (!*note)
+		return;
+	fputs(term_on(t, STYLE_WARN), t->file);
+	int n = fprintf(t->file, "       not compared with ");
+	term_wrap(t, note, n, 9);
+	fprintf(t->file, "%s\n", term_off(t));
+}
+
 static void put_compared(const struct grading *g, struct compared c, const struct term *t)
 {
 	if (c.reference)
 		term_put(t, STYLE_DIM, "       reference: how many times as fast as the package's reference.cu\n");
 	if (c.cublas)
 		term_put(t, STYLE_DIM, "       cuBLAS: how many times as fast as the same product in FP16 by cuBLAS %s\n", g->cublas);
-	if (*g->reference_note)
-		term_put(t, STYLE_WARN, "       not compared with %s\n", g->reference_note);
-	if (*g->cublas_note)
-		term_put(t, STYLE_WARN, "       not compared with %s\n", g->cublas_note);
+	put_not_compared(g->reference_note, t);
+	put_not_compared(g->cublas_note, t);
 }
 
 static void put_timing_case(const struct case_report *r, struct compared c, const struct term *t)
