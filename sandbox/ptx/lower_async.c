@@ -78,12 +78,14 @@ static int lower_bulk(struct lower *l, const struct ptx_insn *in)
 {
 	bool in_mbarrier = ptx_has(in, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES);
 	if (ptx_has(in, PTX_MOD_TENSOR) || ptx_has(in, PTX_MOD_REDUCE) || ptx_has(in, PTX_MOD_MULTICAST_CLUSTER) ||
-	    ptx_has(in, PTX_MOD_CP_MASK) || in->n_ops < (in_mbarrier ? 4 : 3))
+	    ptx_has(in, PTX_MOD_CP_MASK))
 		return lower_unsupported(l, in);
-	if (ptx_has(in, PTX_MOD_PREFETCH)) {
+	if (ptx_has(in, PTX_MOD_PREFETCH)) {	/* [address], size */
 		lower_emit(l, K_NOP);
 		return 1;
 	}
+	if (in->n_ops < (in_mbarrier ? 4 : 3))
+		return lower_unsupported(l, in);
 	struct access a = {.size = NO_ROW};
 	bool to_shared = in->n_mods > 2 && (in->mods[2] == PTX_MOD_SHARED_CLUSTER || in->mods[2] == PTX_MOD_SHARED_CTA);
 	if (to_shared != in_mbarrier || !ptx_has(in, PTX_MOD_GLOBAL))
