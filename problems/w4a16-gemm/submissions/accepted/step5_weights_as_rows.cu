@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <cuda_fp16.h>
 
-// The workspace: units of 64 columns of y and a group of 128 k, in the order [columns / 64][groups]. A unit is four tiles of 16
+// The workspace: units of 64 columns of y and a group of 128 k, in the order [groups][columns / 64]. A unit is four tiles of 16
 // columns, a tile is uint2 codes[4][32 lanes], half2 params[16]. A lane's two words of p are its A fragments of two steps of 16 k:
 // of step s = 2p or 2p + 1, register a and pair element b are the nibble at bit 4a + 16b, of column g + 8 (a % 2) and
 // k = 32p + 8t + 4 (s % 2) + 2 (a / 2) + b. params has the scale, and 1024 + zero for the first 8 columns of a tile,
@@ -27,7 +27,7 @@ __host__ __device__ constexpr int column_blocks(int N) { return (N + COLUMNS - 1
 
 __global__ void repack(const uint32_t *Wq, const __half *scales, const __half *zeros, uint8_t *workspace, int N, int K)
 {
-	const int groups = K / GROUP, group = blockIdx.x % groups, n0 = blockIdx.x / groups * COLUMNS;
+	const int groups = K / GROUP, blocks = column_blocks(N), group = blockIdx.x / blocks, n0 = blockIdx.x % blocks * COLUMNS;
 	const int lane = threadIdx.x % 32, tile = threadIdx.x / 32, g = lane / 4, t = lane % 4;
 	uint8_t *to = workspace + (size_t)blockIdx.x * UNIT + tile * TILE;
 	uint32_t words[8] = {};
@@ -111,37 +111,44 @@ gemm(const __half *__restrict__ x, const uint8_t *__restrict__ W, __half *__rest
 	const int blocks = column_blocks(N), groups = K / GROUP, m0 = blockIdx.y * S::TOKENS;
 	const int first = groups * blockIdx.z / gridDim.z, last = groups * (blockIdx.z + 1) / gridDim.z;
 
-	auto copy = [](void *to, const void *from) {
-		asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+	// Each thread copies 16 bytes of every 16th token, and of every 4096 bytes of weights; zeros outside of the matrices.
+	const int row = threadIdx.x / 16, chunk = threadIdx.x % 16, rows_left = M - m0 - row;
+	const int bytes_left = min(CB, blocks - CB * (int)blockIdx.x) * UNIT - 16 * threadIdx.x;
+	const __half *x_from = x + (size_t)(m0 + row) * K + 8 * chunk;
+	const uint8_t *w_from = W + (size_t)CB * blockIdx.x * UNIT + 16 * threadIdx.x;
+	const uint32_t w_to = shared_address(shared) + 16 * threadIdx.x;
+	// in odd tokens neighbouring 64 bytes are exchanged, so that reads don't conflict
+	const uint32_t x_to = shared_address(shared) + CB * UNIT + row * 256 + (chunk ^ (row & 1) << 2) * 16;
+	auto copy = [](uint32_t to, const void *from, bool valid) {
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid ? 16 : 0) : "memory");
 	};
-	auto fetch = [&](int group) {
-		uint8_t *stage = shared + (group - first) % S::STAGES * S::STAGE;
-		for (int i = threadIdx.x; i < CB * UNIT / 16; i += S::THREADS) {
-			const int b = min(CB * blockIdx.x + i / (UNIT / 16), blocks - 1);	// past the end: the last again
-			copy(stage + 16 * i, W + ((size_t)b * groups + group) * UNIT + i % (UNIT / 16) * 16);
-		}
-		uint8_t *xs = stage + CB * UNIT;
+	auto fetch = [&](int group, int part, int parts) {	// a part of the copies: they go between the products
+		constexpr int ROWS = (S::TOKENS + 15) / 16, PIECES = (CB * UNIT + 4095) / 4096;
+		const uint32_t stage = (group - first) % S::STAGES * S::STAGE;
 #pragma unroll
-		for (int i = threadIdx.x; i < S::TOKENS * 16; i += S::THREADS) {
-			const int m = i / 16, c = i % 16;	// odd tokens: neighbouring 64 bytes exchanged, so that reads don't conflict
-			copy(xs + m * 256 + (c ^ (m & 1) << 2) * 16, x + (size_t)min(m0 + m, M - 1) * K + group * GROUP + 8 * c);
-		}
+		for (int i = 0; i < PIECES; i++)
+			if (i % parts == part && 16 * (int)threadIdx.x + 4096 * i < CB * UNIT) {
+				const bool valid = 4096 * i < bytes_left;
+				copy(w_to + stage + 4096 * i, valid ? w_from + (size_t)group * blocks * UNIT + 4096 * i : W, valid);
+			}
+#pragma unroll
+		for (int i = 0; i < ROWS; i++)
+			if (i % parts == part && (S::TOKENS >= 16 || row < S::TOKENS)) {
+				const bool valid = 16 * i < rows_left;
+				copy(x_to + stage + 4096 * i, valid ? x_from + (size_t)(16 * i) * K + group * GROUP : x, valid);
+			}
 	};
 	auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
 
 	float sum[4][NT][4] = {};
 	for (int i = 0; i < S::STAGES - 1; i++) {
 		if (first + i < last)
-			fetch(first + i);
+			fetch(first + i, 0, 1);
 		commit();
 	}
 	for (int group = first; group < last; group++) {
 		asm volatile("cp.async.wait_group %0;" ::"n"(S::STAGES - 2) : "memory");
 		__syncthreads();		// this group has come, and the stage of the one before has been used
-		if (group + S::STAGES - 1 < last)
-			fetch(group + S::STAGES - 1);
-		commit();
-
 		const uint8_t *stage = shared + (group - first) % S::STAGES * S::STAGE, *unit = stage + side * UNIT;
 		__half2 scale[4][2], zero[4][2];
 #pragma unroll
@@ -160,6 +167,8 @@ gemm(const __half *__restrict__ x, const uint8_t *__restrict__ W, __half *__rest
 #pragma unroll
 			for (int j = 0; j < NT; j++)
 				b[j] = *reinterpret_cast<const uint4 *>(xs + j * 8 * 256);
+			if (group + S::STAGES - 1 < last)
+				fetch(group + S::STAGES - 1, q, 4 / S::KS);
 #pragma unroll
 			for (int i = 0; i < 4; i++) {
 				const uint2 words = reinterpret_cast<const uint2 *>(unit + i * TILE)[32 * p + lane];
@@ -176,6 +185,7 @@ gemm(const __half *__restrict__ x, const uint8_t *__restrict__ W, __half *__rest
 				}
 			}
 		}
+		commit();
 	}
 
 	// The warps over k meet in shared memory, then the blocks over k in the workspace, then rows of y are put together.
