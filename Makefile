@@ -33,7 +33,7 @@ BENCH = $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*_bench.c
 PROBLEMS = $(patsubst problems/%/oracle.c,$(B)/problems/%/oracle,$(wildcard problems/*/oracle.c))
 PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/ptx/profiles/*.json))
 
-.PHONY: all demo test unit bench bundle clean install setup help
+.PHONY: all demo test test-gpu unit bench bundle clean install setup help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -49,6 +49,10 @@ demo: setup     ## install what is missing, build, grade the INT4 sample on the 
 test: setup     ## install what is missing, build, run every test
 	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT)
 	$(Q)B=$(B) SAN=$(SAN) tests/run
+
+test-gpu: setup ## on a machine with a GPU: the tests that need one
+	$(Q)$(MAKE) --no-print-directory -j2 all
+	$(Q)B=$(B) tests/gpu/run
 
 unit: $(UNIT)   ## only the C unit tests
 	$(Q)B=$(B) tests/run unit
@@ -136,7 +140,7 @@ bundle: all     ## build/bundle: the judge with its libraries, for a machine wit
 	install -m 755 tests/gpu/bundled $(B)/bundle/bin/judge
 	mkdir -p $(B)/bundle/lib/judge/libraries
 	ldd $(B)/judge | sed -n 's/.*=> \(.*lib\(seccomp\|cjson\|sodium\)\.so[^ ]*\) .*/\1/p' | xargs cp -L -t $(B)/bundle/lib/judge/libraries
-	mkdir -p $(B)/bundle/tests && cp -r tests/gpu tests/problems tests/programs $(B)/bundle/tests/
+	mkdir -p $(B)/bundle/tests && cp -r tests/gpu tests/problems tests/programs tests/cheats $(B)/bundle/tests/
 
 clean:          ## remove build/
 	rm -rf build

@@ -125,6 +125,7 @@ void book_keep(const struct testcase *t, const struct session_run *r, const stru
 {
 	memset(out, 0, sizeof *out);
 	add_launches(out, r, kernels, n_kernels);
+	out->time_us += r->copies_us;
 	if (t)
 		add_traffic(out, t, r);
 	const struct counters *c = &out->counters;

@@ -22,7 +22,7 @@ enum { BOOK_KERNELS = 32 };
 
 struct book {
 	unsigned launches;		/* of solve() */
-	double time_us;			/* modelled time of these */
+	double time_us;			/* modelled time of these, and of copies and fills */
 	char weights[PROBLEM_NAME];	/* the largest input */
 	uint64_t weight_bytes;
 	double weight_passes;		/* bytes loaded from it / its size */

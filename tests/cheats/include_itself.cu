@@ -1,0 +1,10 @@
+// Includes itself by its own name, without end.
+// judge: int4-gemv
+// expect: CE
+#include <cstdint>
+#include __FILE__
+
+extern "C" void solve(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
+{
+	(void)Wq, (void)scales, (void)zeros, (void)x, (void)y, (void)N, (void)K;
+}

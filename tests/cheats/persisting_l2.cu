@@ -1,0 +1,36 @@
+// The window of persisting L2 lies on the weights.  A stream's attributes are taken note of, and have no effect: caches are cold.
+// judge: int4-gemv
+// expect: AC
+#include <cstdint>
+
+__global__ void gemv(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
+{
+	int lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+	if (row >= N)
+		return;
+	float sum = 0;
+	for (int c = lane; c < K / 8; c += 32) {
+		uint32_t word = Wq[(size_t)row * (K / 8) + c];
+		size_t group = (size_t)row * (K / 128) + c / 16;
+		for (int i = 0; i < 8; i++)
+			sum += ((float)(word >> 4 * i & 15) - zeros[group]) * scales[group] * x[8 * c + i];
+	}
+	for (int offset = 16; offset; offset /= 2)
+		sum += __shfl_down_sync(0xffffffff, sum, offset);
+	if (lane == 0)
+		y[row] = sum;
+}
+
+extern "C" void solve(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
+{
+	cudaStreamAttrValue window = {};
+	cudaStream_t stream;
+	cudaStreamCreate(&stream);
+	window.accessPolicyWindow.base_ptr = (void *)Wq;
+	window.accessPolicyWindow.num_bytes = (size_t)N * K / 2;
+	window.accessPolicyWindow.hitRatio = 1;
+	window.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+	window.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+	cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &window);
+	gemv<<<(N + 3) / 4, 128, 0, stream>>>(Wq, scales, zeros, x, y, N, K);
+}

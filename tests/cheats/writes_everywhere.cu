@@ -1,0 +1,36 @@
+// Writes to every place near its tensors, to hit what the judge keeps there.
+// judge: int4-gemv
+// expect: IMA
+#include <cstdint>
+
+__global__ void gemv(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
+{
+	int lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+	if (row >= N)
+		return;
+	float sum = 0;
+	for (int c = lane; c < K / 8; c += 32) {
+		uint32_t word = Wq[(size_t)row * (K / 8) + c];
+		size_t group = (size_t)row * (K / 128) + c / 16;
+		for (int i = 0; i < 8; i++)
+			sum += ((float)(word >> 4 * i & 15) - zeros[group]) * scales[group] * x[8 * c + i];
+	}
+	for (int offset = 16; offset; offset /= 2)
+		sum += __shfl_down_sync(0xffffffff, sum, offset);
+	if (lane == 0)
+		y[row] = sum;
+}
+
+__global__ void spray(char *p)
+{
+	for (int64_t i = threadIdx.x; i < 4096; i += blockDim.x) {
+		p[(i - 2048) * 4096] = 1;
+		p[(i - 2048) * 2097152] = 1;
+	}
+}
+
+extern "C" void solve(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
+{
+	gemv<<<(N + 3) / 4, 128>>>(Wq, scales, zeros, x, y, N, K);
+	spray<<<1, 128>>>((char *)y);
+}
