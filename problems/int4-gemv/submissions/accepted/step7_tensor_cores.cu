@@ -18,6 +18,9 @@
 //
 // A block is one for each SM, two teams of eight warps, so that x is staged once an SM. A team does 16 rows; its warps take
 // turns at the columns, 512 at a time: eight loads of 16 bytes a lane are always under way, 64 KB an SM.
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 6.9 (56%), 8192 x 8192 16.2 (64%), 16384 x 16384 47.9 (75%), 28672 x 8192 42.4 (76%).
 #include <cstdint>
 #include <cuda_fp16.h>
 

@@ -5,6 +5,10 @@
 // 4.3 G fma: at 128 lanes, 132 SMs and 1.9 GHz no less than 134 us, when every cycle is an fma, and here it is every third.
 // The weights are dequantized again for every 32 rows. For few rows the time is that of K / 32 = 128 turns of two barriers
 // and one load, with nothing under way in between.
+//
+// Measured on an H200 with N = 8192, K = 4096, us (in brackets, of the floor at 4.5 TB/s and 800 TFLOP/s):
+// M = 1 106 (4%), M = 4 116 (3%), M = 16 353 (1%), M = 32 507 (1%), M = 64 546 (1%),
+// M = 128 578 (2%), M = 256 1115 (2%), M = 1024 4023 (2%).
 #include <cstdint>
 #include <cuda_fp16.h>
 

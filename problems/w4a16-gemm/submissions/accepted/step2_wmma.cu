@@ -6,6 +6,10 @@
 // The multiplication is nearly free now, so what remains is the way there: each weight is two bytes written to shared memory
 // and two read back; load, barrier, dequantize, barrier, multiply follow each other, and no load is under way while
 // the block does anything else. At few rows it is slower than step 1: 32 rows of tile for one.
+//
+// Measured on an H200 with N = 8192, K = 4096, us (in brackets, of the floor at 4.5 TB/s and 800 TFLOP/s):
+// M = 1 141 (3%), M = 4 155 (3%), M = 16 164 (2%), M = 32 181 (2%), M = 64 183 (3%),
+// M = 128 192 (6%), M = 256 258 (8%), M = 1024 950 (9%).
 #include <cstdint>
 #include <cuda_fp16.h>
 #include <mma.h>

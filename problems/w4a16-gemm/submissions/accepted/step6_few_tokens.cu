@@ -3,16 +3,21 @@
 // Against step 5: up to 32 tokens, each weight is used so seldom that memory is the limit, and all that counts is the number of
 // bytes under way. Step 5 copies tile by tile and all warps wait for each other at every group. Here nobody waits for
 // anybody:
-// - A block has 64 columns (or 32, or 16, if that spreads better over the SMs), and its eight warps take the groups by
-//   turns. Each warp has a ring of its own in shared memory, and its lane 0 orders whole units by cp.async.bulk: 4352 bytes of
-//   weights, scales and zero points in one instruction. Five for each warp are 174 KB under way on an SM: for K = 4096
-//   that is everything this SM will ever read, ordered in the first microsecond.
-// - x is needed by one warp only, so it goes to registers past shared memory, 16 bytes a lane for two steps.
+// - A block has 64 columns (or 32, or 16, if that spreads better over the SMs), and its warps, sixteen or eight, take the groups
+//   by turns. Each warp has a ring of its own in shared memory, and its lane 0 orders whole units by cp.async.bulk: 4352
+//   bytes of weights, scales and zero points in one instruction. Three for each of sixteen warps, or five for each of
+//   eight, are 170 to 200 KB under way on an SM: for K = 4096 that is everything this SM will ever read, ordered at once.
+// - x is needed by one warp only, so it goes to registers past shared memory, 16 bytes a lane for two steps, some steps ahead.
 // - A group's sums are small, so scale them in FP32 at the group's end: sum += s c is 4 NT fma for 16 columns where the
-//   multiplication of the weights is 32. The weights in the mma are whole numbers q - z, exact. 1.2 instructions a weight.
+//   multiplication of the weights is 32. The weights in the mma are whole numbers q - z, exact. 1.2
+//   instructions a weight.
 // - The warps meet once, at the very end, in shared memory.
 //
 // From 33 tokens on it is step 5.
+//
+// Measured on an H200 with N = 8192, K = 4096, us (in brackets, of the floor at 4.5 TB/s and 800 TFLOP/s):
+// M = 1 8.7 (46%), M = 4 8.9 (45%), M = 16 11.7 (35%), M = 32 16.2 (26%), M = 64 23.6 (23%),
+// M = 128 35.5 (30%), M = 256 59.4 (36%), M = 1024 234 (37%).
 #include <cstdint>
 #include <cuda_fp16.h>
 

