@@ -115,6 +115,9 @@ static void ask_problem(struct doctor *d, const char *id)
 	struct err e = {0};
 	CLEANUP(problem_closep) struct problem *p = problem_find(id, &e);
 	char what[40];
+	unsigned cases = 0;
+	for (unsigned i = 0; p && i < p->n_cases; i++)
+		cases += !p->cases[i].gpu;
 	snprintf(what, sizeof what, "problem %.28s", id);
 	if (!p) {
 		tell(d, BROKEN, what, "%s", e.text);
@@ -124,7 +127,7 @@ static void ask_problem(struct doctor *d, const char *id)
 	if (fd < 0)
 		tell(d, BROKEN, what, "%s", e.text);
 	else
-		tell(d, GOOD, what, "%u cases, oracle ready", p->n_cases);
+		tell(d, GOOD, what, "%u cases%s, oracle ready", cases, p->n_cases > cases ? " (and more to time a GPU)" : "");
 }
 
 static void ask_problems(struct doctor *d)

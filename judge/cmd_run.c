@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of judge run: the program's own status, so the judge's failure needs another. */
+enum { EXIT_RUN_FAILED = 125, EXIT_RUN_SIGNAL = 128 };
 enum { SECONDS = 600, MEMORY_MIB = 4096, TMPFS_MIB = 256, OUTPUT_MIB = 64 };
 
 struct program {
@@ -104,11 +106,24 @@ static int conclude(struct program *p)
 	}
 	if (p->o->profile)
 		print_profile(p);
-	if (v == VERDICT_AC)
-		return EXIT_ACCEPTED;
+	const struct jail_result *g = &p->run.guest;
+	bool own_end = g->end == JAIL_EXITED && p->run.fault.kind == FAULT_NONE && !p->run.protocol_error;
+	if (v == VERDICT_AC || (own_end && g->status != 0))
+		return g->status;
 	fprintf(stderr, "judge: %s: %s: %s\n", p->name, verdict_name(v), why);
 	report_fault(&p->run.fault, p->name, buf_str(&p->source), p->source.size, &p->err);
-	return v == VERDICT_SE ? EXIT_JUDGE : EXIT_NOT_ACCEPTED;
+	if (v == VERDICT_SE)
+		return EXIT_RUN_FAILED;
+	if (g->end == JAIL_SIGNALED)
+		return EXIT_RUN_SIGNAL + g->status;
+	return g->end == JAIL_EXITED && g->status ? g->status : EXIT_NOT_ACCEPTED;
+}
+
+/* As the command line does, but for the status of the judge's own failure. */
+static int fail(const struct err *e)
+{
+	int status = complain(e);
+	return status == EXIT_JUDGE ? EXIT_RUN_FAILED : status;
 }
 
 static int run(struct program *p)
@@ -116,12 +131,12 @@ static int run(struct program *p)
 	struct err e = {0};
 	if (device_choose(p->o->device, p->o->no_sandbox, &p->device, &e) < 0 ||
 	    submission_read(p->path, &p->source, &e) < 0 || compile_program(p, &e) < 0)
-		return complain(&e);
+		return fail(&e);
 	if (!p->compiled.ok)
 		return EXIT_NOT_ACCEPTED;
 	if (run_program(p, &e) < 0) {
 		complain(&e);
-		return EXIT_JUDGE;
+		return EXIT_RUN_FAILED;
 	}
 	return conclude(p);
 }

@@ -40,6 +40,6 @@ int cmd_start(const struct options *o)
 	snprintf(path, sizeof path, "%s.cu", p->id);
 	if (write_new(path, &text, &e) < 0)
 		return complain(&e);
-	printf("%s is there to be solved: judge show %s tells the problem, judge %s grades it\n", path, p->id, path);
+	printf("wrote %s: open it, solve it (judge show %s tells the problem), then grade it with judge %s\n", path, p->id, path);
 	return 0;
 }

@@ -290,10 +290,25 @@ static void explain_crash(struct run_case *c)
 	out->why[n] = 0;
 }
 
+/* A device process that is stopped reports no more: which kernel it was is plain only where there is but one. */
+static void name_busy_kernel(struct run_case *c)
+{
+	const struct runner *r = c->runner;
+	double s = c->run.limits.wall_ms / 1e3;
+	if (!r->n_kernels)
+		return;
+	if (r->n_kernels == 1)
+		case_say(c->out, VERDICT_TLE, "not done after %.1f s: the kernel %s was still running", s, r->kernels[0].pretty);
+	else
+		case_say(c->out, VERDICT_TLE, "not done after %.1f s: one of its %u kernels was still running", s, r->n_kernels);
+}
+
 int case_judge(struct run_case *c, struct err *e)
 {
 	struct case_report *out = c->out;
 	out->verdict = verdict_of_run(&c->run, out->why, sizeof out->why);
+	if (c->run.device_busy && out->verdict == VERDICT_TLE)
+		name_busy_kernel(c);
 	out->fault = c->run.fault;
 	out->ran = true;
 	book_keep(c->t, &c->run, c->runner->kernels, c->runner->n_kernels, &out->book);

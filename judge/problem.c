@@ -178,6 +178,25 @@ static int load_role(struct load *l, const struct cJSON *o, struct argument *a)
 	return 0;
 }
 
+/* No parameter can have such a name: words of C++20, and macros of its headers. */
+static bool reserved(const char *name)
+{
+	static const char *const words[] = {
+		"alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char", "char8_t",
+		"char16_t", "char32_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval",
+		"constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit",
+		"export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new",
+		"noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
+		"reinterpret_cast", "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct",
+		"switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned",
+		"using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq", "NULL", "EOF", "INFINITY", "NAN", "errno",
+		"assert", "stdin", "stdout", "stderr", "signbit", "isnan", "isinf", "isfinite"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(words[i], name))
+			return true;
+	return false;
+}
+
 static int load_argument(struct load *l, const struct cJSON *o)
 {
 	struct problem *p = l->p;
@@ -191,6 +210,8 @@ static int load_argument(struct load *l, const struct cJSON *o)
 		return -1;
 	if (!word(a->name, PROBLEM_NAME - 1, "_"))
 		return json_fail(l->json, json_get(o, "name"), l->e, "is \"%s\": write a name of letters, digits and _", a->name);
+	if (reserved(a->name))
+		return json_fail(l->json, json_get(o, "name"), l->e, "is \"%s\", a word of C++: write another name", a->name);
 	for (unsigned i = 0; i < p->n_arguments; i++)
 		if (!strcmp(p->arguments[i].name, a->name))
 			return json_fail(l->json, json_get(o, "name"), l->e, "is \"%s\", which an earlier argument has", a->name);

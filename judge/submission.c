@@ -12,22 +12,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { LINES_SEARCHED = 60 };
 
 const char *submission_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
+	if (!strcmp(path, "-"))
+		return "stdin.cu";
 	return slash ? slash + 1 : path;
 }
 
 int submission_read(const char *path, struct buf *out, struct err *e)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool from_stdin = !strcmp(path, "-");
+	CLEANUP_FD int fd = from_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_input(e, "cannot open %s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) && !from_stdin)
 		return err_input(e, "%s is no file: name a .cu file", path);
 	while (out->size <= SUBMISSION_MAX_BYTES) {
 		char block[65536];

@@ -62,7 +62,8 @@ static enum verdict of_guest(const struct session_run *r, char *why, size_t size
 		snprintf(why, size, "host code used more than %.1f s of processor time", r->limits.cpu_ms / 1e3);
 		return VERDICT_TLE;
 	case JAIL_WALL:
-		snprintf(why, size, "not done after %.1f s", r->limits.wall_ms / 1e3);
+		snprintf(why, size, "not done after %.1f s: %s", r->limits.wall_ms / 1e3,
+			 r->device_busy ? "the device was still at work" : "host code was running, and no kernel");
 		return VERDICT_TLE;
 	case JAIL_MEMORY:
 		snprintf(why, size, "host code used more than %llu MiB of memory",

@@ -26,6 +26,12 @@ struct watch *watch_open(const char *path, struct err *e)
 	char *copy = strdup(path);
 	if (!w || !copy)
 		BUG("out of memory");
+	if (access(path, R_OK) < 0) {
+		err_input(e, "cannot watch %s: %s", path, strerror(errno));
+		free(copy);
+		free(w);
+		return NULL;
+	}
 	snprintf(w->name, sizeof w->name, "%s", submission_name(path));
 	w->fd = inotify_init1(IN_CLOEXEC);
 	if (w->fd < 0 || inotify_add_watch(w->fd, dirname(copy), IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE_SELF) < 0) {

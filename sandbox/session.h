@@ -101,6 +101,7 @@ struct session_run {
 	char crash_tensor[32];		/* with CRASH_DEVICE, if it is one */
 	bool protocol_error;		/* the guest sent what the protocol does not allow */
 	char protocol_text[200];
+	bool device_busy;		/* time was up while the device was at work: a kernel that did not end */
 	struct jail_result guest;	/* how the guest ended; its output */
 	struct buf device_output;	/* device printf, capped */
 	struct session_launch *launches;

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { GRACE_MS = 200 };
+enum { GRACE_MS = 500 };
 
 static uint64_t now_ms(void)
 {
@@ -191,6 +191,7 @@ static int cut_off(struct session *s, struct session_run *r)
 {
 	if (r->guest.end == JAIL_EXITED)
 		r->guest.end = JAIL_WALL;
+	r->device_busy = true;
 	session_stop(s);
 	return 0;
 }

@@ -445,7 +445,10 @@ int json_integer(const struct json *j, const struct cJSON *object, const char *f
 		 int64_t *out, struct err *e)
 {
 	char right[100];
-	snprintf(right, sizeof right, "a whole number from %lld to %lld", (long long)min, (long long)max);
+	if (min == max)
+		snprintf(right, sizeof right, "%lld", (long long)min);
+	else
+		snprintf(right, sizeof right, "a whole number from %lld to %lld", (long long)min, (long long)max);
 	const cJSON *v = want(j, object, field, right, cJSON_IsNumber, e);
 	if (!v)
 		return -1;

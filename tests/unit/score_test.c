@@ -67,7 +67,7 @@ TEST(verdicts)
 	r.guest.end = JAIL_SIGNALED, r.guest.status = SIGSEGV;
 	CHECK_STR(verdict(&r), "RE host code crashed: Segmentation fault");
 	r = good, r.guest.end = JAIL_WALL, r.limits.wall_ms = 2500;
-	CHECK_STR(verdict(&r), "TLE not done after 2.5 s");
+	CHECK_STR(verdict(&r), "TLE not done after 2.5 s: host code was running, and no kernel");
 	r = good, r.guest.end = JAIL_MEMORY, r.limits.memory = 64 << 20;
 	CHECK_STR(verdict(&r), "MLE host code used more than 64 MiB of memory");
 	r = good, r.guest.end = JAIL_OUTPUT, r.limits.output = 64 << 10;
@@ -80,9 +80,15 @@ TEST(verdicts)
 	r = good, r.guest.status = 3;
 	CHECK_STR(verdict(&r), "RE solve() ended the process with exit status 3");
 	r = good, r.done = false, strcpy(r.cuda_error, "cudaErrorInvalidValue");
-	CHECK_STR(verdict(&r), "RE a CUDA call failed: cudaErrorInvalidValue");
+	CHECK_STR(verdict(&r), "RE a CUDA call failed (cudaErrorInvalidValue)");
 	r = good, r.protocol_error = true, strcpy(r.protocol_text, "message of 3 bytes");
 	CHECK_STR(verdict(&r), "RE host code spoke to the device outside of the CUDA runtime: message of 3 bytes");
+	r = good, r.limits.wall_ms = 2000, r.guest.end = JAIL_WALL;
+	CHECK_STR(verdict(&r), "TLE not done after 2.0 s: host code was running, and no kernel");
+	r.device_busy = true;
+	CHECK_STR(verdict(&r), "TLE not done after 2.0 s: the device was still at work");
+	r = good, r.guest.end = JAIL_SIGNALED, r.guest.status = SIGSEGV, r.crash = CRASH_NULL;
+	CHECK_STR(verdict(&r), "RE host code crashed: Segmentation fault: it followed a null pointer");
 	/* a fault of the device explains whatever became of the guest */
 	r = good, r.guest.end = JAIL_SIGNALED, r.guest.status = SIGABRT, r.fault.kind = FAULT_OUT_OF_BOUNDS;
 	strcpy(r.fault.detail, "4-byte read 4 bytes past the end of Wq (8192 bytes)");
