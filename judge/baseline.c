@@ -27,9 +27,10 @@ struct comparison {
 	unsigned missing_products;
 };
 
-static bool counts(const struct case_report *r)
+/* A time that the report shows. */
+static bool counts(const struct grading *g, const struct case_report *r)
 {
-	return r->gpu && r->spec->timing && r->verdict == VERDICT_AC;
+	return r->gpu != g->modelled && r->spec->timing && r->verdict == VERDICT_AC;
 }
 
 static void note(char *out, size_t size, const char *what, const struct err *e)
@@ -77,6 +78,7 @@ static int read_reference(struct comparison *c, struct err *e)
 	return 0;
 }
 
+/* A model's times are not kept: another version of the emulated device may have others. */
 static void load_references(struct comparison *c)
 {
 	struct grading *g = c->g;
@@ -88,10 +90,10 @@ static void load_references(struct comparison *c)
 	for (unsigned i = 0; i < g->n_cases; i++) {
 		char key[KEY];
 		struct err none = {0};
-		if (!counts(&g->cases[i]))
+		if (!counts(g, &g->cases[i]))
 			continue;
 		baseline_key_reference(g, &g->cases[i], c->program, key, sizeof key);
-		c->missing += kept_load(key, &g->cases[i].reference, &none) < 0;
+		c->missing += g->modelled || kept_load(key, &g->cases[i].reference, &none) < 0;
 	}
 }
 
@@ -108,13 +110,28 @@ static int compile_reference(struct comparison *c, struct grading *like, struct 
 	return like->compiled.ok ? 0 : err_input(e, "it does not compile: %s", like->compiled.why_not ? like->compiled.why_not : "?");
 }
 
+/* On the emulated device a run is all it takes. */
+static int model_case(struct comparison *c, struct runner *runner, struct case_report *out, struct err *e)
+{
+	const struct grade_options *o = c->o;
+	struct testcase t;
+	struct answer a;
+	CLEANUP_FD int oracle = oracle_open(o->problem, o->unsandboxed, e);
+	if (oracle < 0 || testcase_make(o->problem, out->spec, &o->secret, o->judging, &t, e) < 0 ||
+	    oracle_run(oracle, &t, o->unsandboxed, &a, e) < 0)
+		return -1;
+	int rc = runner_case(runner, &t, &a, out, e);
+	answer_free(&a);
+	return rc;
+}
+
 static int time_reference(struct comparison *c, struct runner *runner, struct case_report *r, struct err *e)
 {
 	char key[KEY];
-	struct case_report own = {.spec = r->spec, .stage = "baseline", .gpu = true, .sizes = r->sizes, .error_ratio = NAN,
+	struct case_report own = {.spec = r->spec, .stage = "baseline", .gpu = r->gpu, .sizes = r->sizes, .error_ratio = NAN,
 				  .quantization_error = NAN};
 	progress_step(c->o->progress, r->spec->name);
-	if (timing_case(runner, r->spec, &own, e) < 0)
+	if ((r->gpu ? timing_case(runner, r->spec, &own, e) : model_case(c, runner, &own, e)) < 0)
 		return -1;
 	if (own.verdict != VERDICT_AC)
 		return err_input(e, "case %s: %s%s%.200s", r->spec->name, verdict_name(own.verdict), *own.why ? ": " : "", own.why);
@@ -123,7 +140,8 @@ static int time_reference(struct comparison *c, struct runner *runner, struct ca
 		.sets = own.timing.sets, .passes = own.timing.passes, .disturbed = own.timing.disturbed,
 	};
 	baseline_key_reference(c->g, r, c->program, key, sizeof key);
-	keep(c, key, &r->reference);
+	if (r->gpu)
+		keep(c, key, &r->reference);
 	return 0;
 }
 
@@ -136,7 +154,7 @@ static int time_references(struct comparison *c, struct err *e)
 	struct runner runner = {.options = &options, .device = c->device, .grading = &own, .arena = own.arena};
 	int rc = compile_reference(c, &own, e);
 	for (unsigned i = 0; i < c->g->n_cases && rc == 0; i++)
-		if (counts(&c->g->cases[i]) && !(c->g->cases[i].reference.us > 0))
+		if (counts(c->g, &c->g->cases[i]) && !(c->g->cases[i].reference.us > 0))
 			rc = time_reference(c, &runner, &c->g->cases[i], e);
 	runner_close(&runner);
 	compiled_close(&own.compiled);
@@ -158,7 +176,7 @@ static void load_products(struct comparison *c)
 {
 	struct grading *g = c->g;
 	struct err e = {0};
-	if (!c->o->problem->gemm[0])
+	if (g->modelled || !c->o->problem->gemm[0])
 		return;
 	if (cublas_find(&c->cublas, &e) < 0) {
 		note(g->cublas_note, sizeof g->cublas_note, "cuBLAS", &e);
@@ -169,7 +187,7 @@ static void load_products(struct comparison *c)
 		char key[KEY];
 		struct gemm_shape s;
 		struct err none = {0};
-		if (!counts(&g->cases[i]))
+		if (!counts(g, &g->cases[i]))
 			continue;
 		key_product(c, &g->cases[i], &s, key, sizeof key);
 		c->missing_products += kept_load(key, &g->cases[i].cublas, &none) < 0;
@@ -192,7 +210,7 @@ static int time_product(struct comparison *c, struct case_report *r, struct err 
 static int time_products(struct comparison *c, struct err *e)
 {
 	for (unsigned i = 0; i < c->g->n_cases; i++)
-		if (counts(&c->g->cases[i]) && !(c->g->cases[i].cublas.us > 0) && time_product(c, &c->g->cases[i], e) < 0)
+		if (counts(c->g, &c->g->cases[i]) && !(c->g->cases[i].cublas.us > 0) && time_product(c, &c->g->cases[i], e) < 0)
 			return -1;
 	return 0;
 }
@@ -213,6 +231,7 @@ void baseline_add(const struct grade_options *o, const char *device, struct grad
 	if (c.missing_products && time_products(&c, &e) < 0)
 		note(g->cublas_note, sizeof g->cublas_note, "cuBLAS", &e);
 	if (c.missing + c.missing_products)
-		progress_result(o->progress, *g->reference_note || *g->cublas_note ? "not all could be had" : "measured, and kept");
+		progress_result(o->progress, *g->reference_note || *g->cublas_note ? "not all could be had" :
+				g->modelled ? "modelled" : "measured, and kept");
 	buf_free(&c.source);
 }

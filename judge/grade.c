@@ -345,13 +345,16 @@ static int load_image(struct work *w, struct err *e)
 	return 0;
 }
 
-/* With what takes the GPU for itself: the submission's device process has to go first. */
+/* What the times are compared with takes the GPU for itself: the submission's device process has to go first. */
 static void compare(struct work *w)
 {
-	if (!w->gpu.device || w->o->samples_only || w->g->verdict != VERDICT_AC)
+	if (w->o->samples_only || w->g->verdict != VERDICT_AC)
 		return;
 	runner_close(&w->gpu);
-	baseline_add(w->o, w->gpu.device, w->g);
+	if (w->gpu.device)
+		baseline_add(w->o, w->gpu.device, w->g);
+	else if (w->o->profile_lines)		/* it takes a compilation: only where more is asked for */
+		baseline_add(w->o, w->emulated, w->g);
 }
 
 static int run_all(struct work *w, struct err *e)

@@ -15,7 +15,8 @@
  * emulated timing case gives the book (what was read, how often, with what conflicts), and the GPU's is timed (timing.h).  Code
  * that only the hardware knows (wgmma, tensor maps) skips the emulated device, which the report says.
  *
- * What was timed on the GPU is then compared with the package's reference.cu and with cuBLAS (baseline.h).
+ * What was timed on the GPU is then compared with the package's reference.cu and with cuBLAS (baseline.h); on the emulated device
+ * with the former, where a profile is asked for.
  *
  * A device process that dies is started again and the case repeated, once; if it dies again the program is at fault.
  */
@@ -85,7 +86,7 @@ struct case_report {
 	unsigned n_lines;
 	double floor_us, efficiency;	/* timing cases */
 	struct timing timing;		/* with gpu */
-	struct kept_time reference, cublas;	/* with gpu: what the time is compared with (baseline.h) */
+	struct kept_time reference, cublas;	/* what the time is compared with (baseline.h); cublas: with gpu */
 	bool impossible;
 };
 

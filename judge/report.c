@@ -236,6 +236,21 @@ static struct compared compared(const struct grading *g)
 	return c;
 }
 
+static void put_reference(const struct grading *g, const struct term *t)
+{
+	struct figure f;
+	bool first = true;
+	term_put(t, STYLE_DIM, "       reference: how many times as fast as the package's reference.cu");
+	for (unsigned i = 0; i < g->n_cases && g->modelled; i++) {	/* of measured ones more is told below */
+		const struct case_report *r = &g->cases[i];
+		if (!(r->reference.us > 0))
+			continue;
+		term_put(t, STYLE_DIM, "%s%s %s", first ? " (" : ", ", r->spec->name, figure_time(&f, r->reference.us, t->utf8));
+		first = false;
+	}
+	term_put(t, STYLE_DIM, "%s\n", first ? "" : ")");
+}
+
 static void put_not_compared(const char *note, const struct term *t)
 {
 	if (!*note)
@@ -249,7 +264,7 @@ static void put_not_compared(const char *note, const struct term *t)
 static void put_compared(const struct grading *g, struct compared c, const struct term *t)
 {
 	if (c.reference)
-		term_put(t, STYLE_DIM, "       reference: how many times as fast as the package's reference.cu\n");
+		put_reference(g, t);
 	if (c.cublas)
 		term_put(t, STYLE_DIM, "       cuBLAS: how many times as fast as the same product in FP16 by cuBLAS %s\n", g->cublas);
 	put_not_compared(g->reference_note, t);

@@ -150,10 +150,10 @@ static void put_case(struct json_writer *w, const struct case_report *r)
 		json_write_number(w, "floor_us", r->floor_us);
 		json_write_number(w, "efficiency", r->efficiency);
 		json_write_string(w, "limiter", limiter_name(r->book.limiter));
-		if (r->gpu) {
+		if (r->gpu)
 			put_measurement(w, &r->timing);
+		if (r->gpu || r->reference.us > 0)
 			put_baselines(w, r);
-		}
 	}
 	json_close(w, '}');
 }

@@ -164,6 +164,17 @@ TEST(compared_on_a_gpu)
 	HAS(one, "       not compared with reference.cu: it does not compile: 1 error\n");
 }
 
+/* On the emulated device the reference's time is modelled. */
+TEST(compared_with_a_modelled_reference)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	cases[2].reference.us = 250;
+	CLEANUP_FREE char *text = printed(&g, true, false);
+	HAS(text, "25 %        12×   memory latency");
+	HAS(text, "as fast as the package's reference.cu (big 250 µs)\n");
+}
+
 TEST(baselines_in_json)
 {
 	struct case_report cases[3];
