@@ -5,7 +5,9 @@
 #include "baseline.h"
 #include "device_choice.h"
 #include "grade_case.h"
+#include "ncu.h"
 #include "progress.h"
+#include "sanitize.h"
 #include "score.h"
 #include "submission.h"
 #include "timing.h"
@@ -325,11 +327,58 @@ static int calibrate(struct work *w, struct err *e)
 	return 0;
 }
 
+/* Small cases again under compute-sanitizer: what it finds is a verdict where there was none. */
+static int run_sanitizer(struct work *w, struct err *e)
+{
+	struct grading *g = w->g;
+	g->sanitizer = arena_alloc(g->arena, sizeof *g->sanitizer);
+	progress_stage(w->o->progress, "compute-sanitizer", 0);
+	if (sanitize(&w->gpu, w->cases, g->n_cases, g->sanitizer, e) < 0)
+		return -1;
+	progress_result(w->o->progress, "%u findings", g->sanitizer->n + g->sanitizer->more);
+	if (g->verdict == VERDICT_AC && g->sanitizer->n) {
+		const struct sanitizer_finding *f = &g->sanitizer->findings[0];
+		g->verdict = f->verdict;
+		snprintf(g->why, sizeof g->why, "compute-sanitizer (%s): %s", f->tool, f->fault.detail);
+	}
+	return 0;
+}
+
+/* The first emulated timing case, whose counters the emulated device has, on the GPU under ncu. */
+static int count_on_gpu(struct work *w, struct err *e)
+{
+	struct grading *g = w->g;
+	unsigned i = 0;
+	while (i < g->n_cases && (!g->cases[i].spec->timing || (g->cases[i].gpu && !*g->not_emulated)))
+		i++;
+	if (i == g->n_cases)
+		return 0;
+	g->hardware = arena_alloc(g->arena, sizeof *g->hardware);
+	progress_stage(w->o->progress, "counters on the GPU", 0);
+	if (ncu_count(&w->gpu, &w->cases[i], g->hardware, e) < 0)
+		return -1;
+	progress_result(w->o->progress, "%s", g->hardware->ran ? "done" : g->hardware->note);
+	struct case_report measured = {.spec = g->cases[i].spec, .gpu = true};
+	if (timing_case(&w->gpu, measured.spec, &measured, e) < 0)
+		return err_wrap(e, "timing case \"%s\"", measured.spec->name);
+	g->hardware->us = measured.verdict == VERDICT_AC ? measured.book.time_us : 0;
+	return 0;
+}
+
+static int run_tools(struct work *w, struct err *e)
+{
+	if (!w->gpu.device)
+		return 0;
+	if (w->o->sanitize && run_sanitizer(w, e) < 0)
+		return -1;
+	return w->o->profile_lines && !w->o->samples_only && w->g->verdict == VERDICT_AC ? count_on_gpu(w, e) : 0;
+}
+
 /* A refused image says which instruction of which line: that the emulated device lacks it is not the program's fault, and
  * with a GPU no obstacle. */
 static int load_image(struct work *w, struct err *e)
 {
-	unsigned i = 0;
+	unsigned i = *w->g->not_emulated ? w->n_runners : 0;
 	while (i < w->n_runners && runner_load(&w->runners[i], e) == 0)
 		i++;
 	if (i < w->n_runners && e->kind == ERR_INPUT && w->gpu.device) {
@@ -375,7 +424,7 @@ static int run_all(struct work *w, struct err *e)
 				       o->unsandboxed);
 	struct err session_err = {0};
 	int opened = 0;
-	for (unsigned i = 0; i < w->n_runners && opened == 0; i++)
+	for (unsigned i = 0; i < w->n_runners && opened == 0 && !*w->g->not_emulated; i++)
 		opened = runner_open(&w->runners[i], &session_err);
 	if (finish_compiler(w, e) < 0)
 		return -1;
@@ -392,7 +441,7 @@ static int run_all(struct work *w, struct err *e)
 		return -1;
 	if (w->g->verdict != VERDICT_AC)
 		return 0;
-	if (run_cases(w, e) < 0)
+	if (run_cases(w, e) < 0 || run_tools(w, e) < 0)
 		return -1;
 	compare(w);
 	return 0;
@@ -467,6 +516,8 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 					.session = o->device->session};
 		o->device->session = NULL;
 		g->gpu = o->device->properties;
+		if (o->gpu_only)
+			snprintf(g->not_emulated, sizeof g->not_emulated, "the emulated device was left out (--gpu-only)");
 	}
 	int rc = run_all(&w, e);
 	oracle_pool_stop(w.oracles);

@@ -34,6 +34,8 @@
 #include "verdict.h"
 
 struct progress;
+struct sanitizer_report;
+struct ncu_counts;
 struct device_choice;
 
 struct grade_options {
@@ -46,6 +48,8 @@ struct grade_options {
 	const char *judging;		/* "local", or the number of a judging */
 	unsigned threads;		/* 0: as many as cores */
 	bool samples_only, profile_lines, unsandboxed;
+	bool gpu_only;			/* with a GPU: leave out the emulated device */
+	bool sanitize;			/* with a GPU: small cases again under compute-sanitizer (sanitize.h) */
 	struct progress *progress;	/* or NULL */
 };
 
@@ -114,6 +118,8 @@ struct grading {
 	bool samples_only;
 	double score, efficiency, time_us;	/* efficiency, time_us: NaN if not timed */
 	int tier;
+	struct sanitizer_report *sanitizer;	/* NULL: not asked for */
+	struct ncu_counts *hardware;	/* of the shown case's launches on the GPU; NULL: not asked for */
 	const struct case_report *shown;	/* whose book the report shows; NULL: nothing ran */
 	double seconds;			/* wall time of the whole */
 };

@@ -3,6 +3,8 @@
 
 #include "advice.h"
 #include "figures.h"
+#include "ncu.h"
+#include "sanitize.h"
 
 #include <math.h>
 #include <string.h>
@@ -410,8 +412,8 @@ static void put_books(const struct grading *g, const struct term *t, bool profil
 {
 	const struct case_report *r = g->shown;
 	char title[240], sizes[120];
-	if (!r || !r->book.launches)
-		return;
+	if (!r || !r->book.launches || (g->verdict != VERDICT_AC && !profile))
+		return;			/* the cost of what is wrong is of little use */
 	sizes_text(&r->sizes, sizes, sizeof sizes);
 	snprintf(title, sizeof title, "book of %s (%s)%s", r->spec->name, sizes,
 		 g->modelled ? "" : r->gpu ? ", on the GPU" : ", counted on the emulated device");
@@ -425,6 +427,56 @@ static void put_books(const struct grading *g, const struct term *t, bool profil
 		report_kernels(&r->book, t);
 	if (profile)
 		report_lines(r->lines, r->n_lines, g->name, g->source, g->size, t);
+}
+
+static void put_sanitizer(const struct grading *g, const struct term *t)
+{
+	const struct sanitizer_report *s = g->sanitizer;
+	heading(t, "compute-sanitizer");
+	if (!s->n)
+		fprintf(t->file, "    memcheck, racecheck, initcheck and synccheck found nothing in %u small cases\n", s->cases);
+	for (unsigned i = 0; i < s->n; i++) {
+		int n = fprintf(t->file, "    %s: ", s->findings[i].tool);
+		term_wrap(t, s->findings[i].fault.detail, n, 6);
+		fputc('\n', t->file);
+		report_fault(&s->findings[i].fault, g->name, g->source, g->size, t);
+	}
+	if (s->more)
+		term_put(t, STYLE_DIM, "    and %u more\n", s->more);
+}
+
+/* What the GPU counted, beside the emulated device's counts of the same case. */
+static void put_hardware(const struct grading *g, const struct term *t)
+{
+	const struct ncu_counts *h = g->hardware;
+	heading(t, "counters on the GPU (ncu)");
+	if (!h->ran) {
+		fputs("    ", t->file);
+		term_wrap(t, h->note, 4, 4);
+		fputc('\n', t->file);
+		return;
+	}
+	bool beside = g->shown && !g->shown->gpu;
+	if (beside && h->us > 0) {
+		struct figure a, b;
+		fprintf(t->file, "    the case takes %s on the GPU; the model says %s (%+.0f %%)\n", figure_time(&a, h->us, t->utf8),
+			figure_time(&b, g->shown->book.time_us, t->utf8), 100 * (g->shown->book.time_us / h->us - 1));
+	}
+	term_put(t, STYLE_DIM, "    %16s%s\n", "GPU", beside ? "        emulated   ratio" : "");
+	for (unsigned i = 0; i < NCU_METRICS; i++) {
+		struct figure a, b;
+		double emulated = beside ? ncu_emulated(&g->shown->book.counters, i) : 0;
+		if (!h->counted[i])
+			continue;
+		fprintf(t->file, "    %16s", figure_count(&a, (uint64_t)h->value[i]));
+		if (beside)
+			fprintf(t->file, "%16s", figure_count(&b, (uint64_t)emulated));
+		if (beside && h->value[i] > 0)
+			fprintf(t->file, "%8.3f", emulated / h->value[i]);
+		else if (beside)
+			fprintf(t->file, "%8s", "");
+		fprintf(t->file, "  %s\n", ncu_text(i));
+	}
 }
 
 static void put_advice(const struct grading *g, const struct term *t)
@@ -466,6 +518,10 @@ void report_print(const struct grading *g, const struct term *t, bool profile)
 		put_timing(g, t);
 		put_books(g, t, profile);
 	}
+	if (g->sanitizer && g->sanitizer->ran)
+		put_sanitizer(g, t);
+	if (g->hardware)
+		put_hardware(g, t);
 	put_advice(g, t);
 	put_foot(g, t);
 }

@@ -1,6 +1,9 @@
 /* The report of a grading as one JSON object, for programs. */
 #include "report.h"
 
+#include "ncu.h"
+#include "sanitize.h"
+
 #include "../sandbox/base/json_write.h"
 #include "advice.h"
 
@@ -255,6 +258,41 @@ static void put_advice(struct json_writer *w, const struct grading *g)
 	json_close(w, ']');
 }
 
+static void put_sanitizer(struct json_writer *w, const struct sanitizer_report *s)
+{
+	json_open(w, "sanitizer", '[');
+	for (unsigned i = 0; i < s->n; i++) {
+		json_open(w, NULL, '{');
+		json_write_string(w, "tool", s->findings[i].tool);
+		json_write_string(w, "verdict", verdict_code(s->findings[i].verdict));
+		put_fault(w, &s->findings[i].fault);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void put_hardware(struct json_writer *w, const struct grading *g)
+{
+	const struct ncu_counts *h = g->hardware;
+	const struct book *emulated = g->shown && !g->shown->gpu ? &g->shown->book : NULL;
+	json_open(w, "hardware", '{');
+	json_write_string(w, "note", *h->note ? h->note : NULL);
+	json_write_unsigned(w, "launches", h->launches);
+	json_write_number(w, "measured_us", h->us > 0 ? h->us : NAN);
+	json_write_number(w, "modelled_us", emulated ? emulated->time_us : NAN);
+	json_open(w, "counters", '{');
+	for (unsigned i = 0; i < NCU_METRICS; i++) {
+		if (!h->counted[i])
+			continue;
+		json_open(w, ncu_name(i), '{');
+		json_write_number(w, "gpu", h->value[i]);
+		json_write_number(w, "emulated", emulated ? ncu_emulated(&emulated->counters, i) : NAN);
+		json_close(w, '}');
+	}
+	json_close(w, '}');
+	json_close(w, '}');
+}
+
 void report_json(const struct grading *g, bool profile, struct buf *out)
 {
 	struct json_writer w = {.out = out, .indent = true};
@@ -285,6 +323,10 @@ void report_json(const struct grading *g, bool profile, struct buf *out)
 		put_case(&w, &g->cases[i]);
 	json_close(&w, ']');
 	put_shown(&w, g->shown, profile);
+	if (g->sanitizer)
+		put_sanitizer(&w, g->sanitizer);
+	if (g->hardware)
+		put_hardware(&w, g);
 	put_diagnostics(&w, &g->compiled);
 	put_advice(&w, g);
 	json_write_number(&w, "seconds", g->seconds);
