@@ -152,7 +152,7 @@ TEST(missing_fields)
 
 TEST(wrong_heads)
 {
-	WRONG("\"format\": 1", "\"format\": 2", "demo/problem.json: format: 2 is not right: write a whole number from 1 to 1");
+	WRONG("\"format\": 1", "\"format\": 2", "demo/problem.json: format: 2 is not right: write 1");
 	WRONG("\"id\": \"demo\"", "\"id\": \"other\"",
 	      "demo/problem.json: id: is \"other\", but the folder is \"demo\": write \"demo\" or rename the folder");
 	WRONG("{\"en\": \"Demo\"}", "\"Demo\"",
