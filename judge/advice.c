@@ -5,6 +5,7 @@
  */
 #include "advice.h"
 
+#include "diagnosis.h"
 #include "figures.h"
 
 #include <math.h>
@@ -334,7 +335,7 @@ static const struct rule {
 };
 enum { N_RULES = sizeof rules / sizeof *rules };
 
-/* The timing case that is furthest from its floor. */
+/* The timing case that is furthest from its floor, of those with counters: the emulated device's. */
 static const struct case_report *slowest(const struct grading *g)
 {
 	const struct case_report *worst = NULL;
@@ -388,6 +389,24 @@ static const char *const fault_hints[FAULT_KINDS] = {
 	[FAULT_BAD_LAUNCH] = "Check the launch: 1 to 1024 threads a block, a grid above 0, and the shared memory it asks for.",
 };
 
+/* Faults of one kind that want another mend, by what the device says of them. */
+static const struct { uint32_t kind; const char *words, *text; } finer_hints[] = {
+	{FAULT_RACE_GLOBAL, "lanes ", "Let one lane write (if (threadIdx.x % 32 == 0)), or give each lane an element of its own."},
+	{FAULT_RACE_SHARED, "lanes ", "Let one lane write (if (threadIdx.x % 32 == 0)), or give each lane an element of its own."},
+	{FAULT_RACE_GLOBAL, "of the same block", "Put __syncthreads() between one warp's write and another's read or write, or use atomicAdd."},
+	{FAULT_OUT_OF_BOUNDS, "shared memory (0 bytes", "Give the size of extern __shared__ memory in bytes: it is the third argument of <<<...>>>."},
+	{FAULT_OUT_OF_BOUNDS, "shared memory", "The array in shared memory is smaller than the index: for extern __shared__, the third argument of <<<...>>> is its "
+					       "size in bytes."},
+};
+
+static const char *fault_hint(const struct fault *f)
+{
+	for (size_t i = 0; i < sizeof finer_hints / sizeof *finer_hints; i++)
+		if (finer_hints[i].kind == f->kind && strstr(f->detail, finer_hints[i].words))
+			return finer_hints[i].text;
+	return fault_hints[f->kind];
+}
+
 static const char *const verdict_hints[VERDICT_COUNT] = {
 	[VERDICT_NW] = "Every element of the output must be written, also where its sum is 0 and where N is no multiple of the rows of a block.",
 	[VERDICT_MLE] = "Dequantize in registers: a full matrix of floats is not needed.",
@@ -399,26 +418,15 @@ static void hint(struct advice *out, const char *text)
 		snprintf(out->lines[out->n++], ADVICE_LENGTH, "%s", text);
 }
 
-static void on_wrong(const struct grading *g, struct advice *out)
-{
-	const struct case_report *r = g->decisive;
-	if (r->wrong && r->wrong * 20 < r->elements)
-		hint(out, "Few elements are wrong: look at edges (last row, tail of K, group borders) and at overflow of 16-bit sums.");
-	else if (r->error_ratio > 1 && r->error_ratio < 10)
-		hint(out, "The error is near the bound: sums rounded to FP16, or a zero point that is only nearly right. Accumulate in FP32.");
-	else if (r->wrong == r->elements)
-		hint(out, "All elements are wrong: check the order of nibbles, which scale and zero point belong to which group, and the row stride.");
-}
-
 void advice_of(const struct grading *g, struct advice *out)
 {
 	memset(out, 0, sizeof *out);
 	if (g->verdict == VERDICT_AC)
 		on_speed(g, out);
 	else if (g->decisive && g->decisive->fault.kind != FAULT_NONE)
-		hint(out, fault_hints[g->decisive->fault.kind]);
+		hint(out, fault_hint(&g->decisive->fault));
 	else if (g->decisive && g->verdict == VERDICT_WA)
-		on_wrong(g, out);
+		out->n = diagnose(g, out->lines[0], ADVICE_LENGTH);
 	else
 		hint(out, verdict_hints[g->verdict]);
 }

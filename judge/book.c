@@ -1,6 +1,8 @@
 /* The book of a run: see book.h. */
 #include "book.h"
 
+#include "element.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,15 +69,45 @@ static void add_launches(struct book *b, const struct session_run *r, const stru
 	}
 }
 
-/* The weights are the largest input: in these problems the one that is worth reading once. */
+/* Elements of an input in the problem's first timing case; 0 if there is none. */
+static double timed_elements(const struct problem *p, const struct argument *a)
+{
+	struct sizes sizes = {0};
+	double n = 1;
+	unsigned c = 0;
+	while (c < p->n_cases && !p->cases[c].timing)
+		c++;
+	if (c == p->n_cases)
+		return 0;
+	for (unsigned i = 0; i < p->cases[c].n_sizes; i++)
+		sizes_add(&sizes, p->cases[c].sizes[i].name, size_drawn(&p->cases[c].sizes[i], 0));
+	for (unsigned d = 0; d < a->dims; d++) {
+		int64_t x;
+		struct err e;
+		n *= sizes_eval(a->shape[d], &sizes, &x, &e) < 0 ? 0 : (double)x;
+	}
+	return n;
+}
+
+/* The weights are the input that is largest where it counts, in the timing case: in these problems the one that is worth
+ * reading once.  In a small case another may be larger. */
 static void find_weights(struct book *b, const struct testcase *t)
 {
 	const struct problem *p = t->problem;
-	for (unsigned i = 0; i < p->n_arguments; i++)
-		if (p->arguments[i].role == ROLE_INPUT && t->tensors[i].bytes > b->weight_bytes) {
-			b->weight_bytes = t->tensors[i].bytes;
-			snprintf(b->weights, sizeof b->weights, "%s", p->arguments[i].name);
-		}
+	double most = -1;
+	for (unsigned i = 0; i < p->n_arguments; i++) {
+		const struct argument *a = &p->arguments[i];
+		if (a->role != ROLE_INPUT)
+			continue;
+		double bytes = timed_elements(p, a) * element_bytes(a->type);
+		if (bytes == 0)
+			bytes = (double)t->tensors[i].bytes;
+		if (bytes <= most)
+			continue;
+		most = bytes;
+		b->weight_bytes = t->tensors[i].bytes;
+		snprintf(b->weights, sizeof b->weights, "%s", a->name);
+	}
 }
 
 static const struct argument *argument_named(const struct problem *p, const char *name)

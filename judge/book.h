@@ -23,7 +23,7 @@ enum { BOOK_KERNELS = 32 };
 struct book {
 	unsigned launches;		/* of solve() */
 	double time_us;			/* modelled time of these, and of copies and fills */
-	char weights[PROBLEM_NAME];	/* the largest input */
+	char weights[PROBLEM_NAME];	/* the input that is largest in the timing case */
 	uint64_t weight_bytes;
 	double weight_passes;		/* bytes loaded from it / its size */
 	uint64_t intermediate_bytes;	/* stored to memory that is no output */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { TAB = 4, GUTTER = 8 };
+enum { TAB = 4, GUTTER = 8, ENDLESS = 1 << 20 };
 
 const char *excerpt_line(const char *source, size_t size, int line, size_t *length)
 {
@@ -79,13 +79,16 @@ void excerpt_print(const struct term *t, const char *source, size_t size, int li
 	size_t length, from = 0;
 	const char *text = excerpt_line(source, size, line, &length);
 	const char *bar = t->utf8 ? "│" : "|";
-	int width = t->width - GUTTER - 2;
+	int width = t->is_terminal ? t->width - GUTTER - 2 : ENDLESS;
 	if (!text)
 		return;
 	while (column > 0 && caret_at(text, length, from, (size_t)column) >= width - 4 && from < length)
 		from += char_bytes(text + from, length - from);
 	term_put(t, STYLE_DIM, "%*d %s ", GUTTER - 2, line, bar);
-	excerpt_text(t, text, length, from, width);
+	bool cut = caret_at(text, length, from, length + 1) > width;
+	excerpt_text(t, text, length, from, cut ? width - 1 : width);
+	if (cut)
+		fputs(t->utf8 ? "…" : "~", t->file);
 	fputc('\n', t->file);
 	if (column < 1 || (size_t)column > length + 1)
 		return;

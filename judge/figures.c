@@ -49,6 +49,8 @@ const char *figure_ratio(struct figure *f, double ratio)
 {
 	if (isinf(ratio))
 		strcpy(f->text, "inf");
+	else if (ratio > 1e6)
+		strcpy(f->text, "> 1e6");
 	else
 		snprintf(f->text, sizeof f->text, ratio >= 1000 ? "%.1e" : ratio >= 10 ? "%.0f" : ratio >= 1 ? "%.2f" : "%.2g", ratio);
 	return f->text;

@@ -59,6 +59,17 @@ static void find_factor(const struct view *v, struct pattern *p)
 		p->factor = (least + most) / 2;
 }
 
+static double relative_error(const struct view *v)
+{
+	double error = 0, whole = 0;
+	for (uint64_t i = 0; i < v->count; i++) {
+		double d = got(v, i) - v->expected[i];
+		error += d * d;
+		whole += v->expected[i] * v->expected[i];
+	}
+	return isfinite(error) && isfinite(whole) && whole > 0 ? sqrt(error / whole) : NAN;
+}
+
 static bool same_expected(const struct view *v)
 {
 	for (uint64_t i = 1; i < v->count; i++)
@@ -132,6 +143,7 @@ void pattern_of(enum element_type type, const void *data, const double *expected
 	}
 	if (!p->wrong)
 		return;
+	p->error = relative_error(&v);
 	p->constant = constant && v.count >= FEW && !same_expected(&v);
 	find_factor(&v, p);
 	find_moves(&v, p);

@@ -13,6 +13,7 @@ struct pattern {			/* of one output; count 0: not compared */
 	uint64_t count, wrong;
 	uint64_t nan, inf, zero;	/* of these elements; inf and NaN only where a finite value was expected */
 	bool constant;			/* all elements are the same, and should not be */
+	double error;			/* RMS of the error / RMS of what is expected; NaN: got is not finite everywhere */
 	double factor;			/* got / expected, the same for all wrong elements within 1%; NaN: it is not */
 	int64_t shift;			/* element i holds what belongs to element i + shift; 0: no */
 	bool swapped;			/* elements 2i and 2i + 1 hold each other's */

@@ -287,6 +287,45 @@ static void narrow(struct case_report *r, struct grading *g)
 	r->book.counters = (struct counters){.global_load_requests = 100, .global_load_bytes = 12800, .instructions = 1000};
 }
 
+TEST(hints_know_finer_kinds)
+{
+	static const struct { uint32_t kind; const char *detail, *hint; } table[] = {
+		{FAULT_RACE_GLOBAL, "lanes 0 and 1 of warp 0 write different values to one address with one 4-byte store", "Let one lane write"},
+		{FAULT_RACE_GLOBAL, "warp 1 writes y[0], warp 0 of the same block reads it with no barrier between", "__syncthreads()"},
+		{FAULT_RACE_GLOBAL, "block (1, 0, 0) wrote y[0], and nothing orders blocks of one launch", "Nothing orders blocks"},
+		{FAULT_OUT_OF_BOUNDS, "4-byte write at offset 0 of shared memory (0 bytes a block)", "third argument"},
+		{FAULT_OUT_OF_BOUNDS, "4-byte read 4 bytes past the end of Wq (8192 bytes)", "Compare each index"},
+	};
+	static struct advice a;
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	g.verdict = VERDICT_RACE;
+	g.decisive = &cases[0];
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		cases[0].fault = (struct fault){.kind = table[i].kind};
+		snprintf(cases[0].fault.detail, sizeof cases[0].fault.detail, "%s", table[i].detail);
+		advice_of(&g, &a);
+		CHECK_EQ(a.n, 1);
+		HAS(a.lines[0], table[i].hint);
+	}
+}
+
+TEST(an_excerpt_is_cut_on_a_terminal_only_and_says_so)
+{
+	static const char line[] = "0123456789012345678901234567890123456789012345678901234567890123456789";
+	for (int i = 0; i < 2; i++) {
+		char *text = NULL;
+		size_t size;
+		struct term t = {.width = 50, .utf8 = true, .is_terminal = i == 1};
+		t.file = open_memstream(&text, &size);
+		excerpt_print(&t, line, sizeof line - 1, 1, 0);
+		fclose(t.file);
+		CHECK_STR(text, i ? "     1 │ 012345678901234567890123456789012345678…\n" :
+				    "     1 │ 0123456789012345678901234567890123456789012345678901234567890123456789\n");
+		free(text);
+	}
+}
+
 TEST(advice)
 {
 	CHECK_STR(advised(NULL), "");

@@ -160,4 +160,5 @@ TEST(figures)
 	CHECK_STR(figure_percent(&f, 0.004), "0.4 %");
 	CHECK_STR(figure_ratio(&f, 0.0412), "0.041");
 	CHECK_STR(figure_ratio(&f, INFINITY), "inf");
+	CHECK_STR(figure_ratio(&f, 3.5e45), "> 1e6");
 }
