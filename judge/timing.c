@@ -12,14 +12,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 4, ALONE_CHECKS = 2, LATER = 16, THREADS = 16,
+enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 4, ALONE_CHECKS = 2, LOOKS_MAX = 8, LATER = 16, THREADS = 16,
        CHUNK = 4096, CHUNKS = 3, CHUNK_ALIGN = 64, ATTEMPTS = 2 };
 static const double PRECISION = 0.005, STEADY = 0.05, SECONDS = 2.5;
 static const uint64_t HOST_MAX = 6ull << 30;
+
+/* Inputs and outputs of a set after a pass, to be checked when time no longer matters. */
+struct look {
+	unsigned set, pass;
+	bool alone;
+	struct answer answer;		/* a copy of the inputs, then the oracle's */
+	void *got[PROBLEM_MAX_TENSORS];
+};
 
 struct work {
 	struct runner *runner;
@@ -29,6 +38,8 @@ struct work {
 	struct answer *answers;
 	struct run_case *sets;
 	unsigned n;
+	struct look looks[LOOKS_MAX];
+	unsigned n_looks;
 	int oracle;
 	/* oracles on threads */
 	pthread_mutex_t lock;
@@ -99,12 +110,14 @@ static void *run_oracles(void *arg)
 		struct err e = {0};
 		pthread_mutex_lock(&w->lock);
 		unsigned i = w->next++;
-		bool none = i >= w->n || w->failed;
+		bool none = i >= w->n + w->n_looks || w->failed;
 		pthread_mutex_unlock(&w->lock);
 		if (none)
 			return NULL;
-		int rc = w->again ? oracle_again(w->oracle, &w->tests[i], unsandboxed, &w->answers[i], &e)
-				  : oracle_run(w->oracle, &w->tests[i], unsandboxed, &w->answers[i], &e);
+		struct look *look = i < w->n ? NULL : &w->looks[i - w->n];
+		const struct testcase *t = &w->tests[look ? look->set : i];
+		struct answer *answer = look ? &look->answer : &w->answers[i];
+		int rc = w->again ? oracle_again(w->oracle, t, unsandboxed, answer, &e) : oracle_run(w->oracle, t, unsandboxed, answer, &e);
 		if (rc == 0)
 			continue;
 		pthread_mutex_lock(&w->lock);
@@ -121,7 +134,7 @@ static int ask_oracles(struct work *w, bool again, struct err *e)
 	unsigned n = 0, want = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	w->next = 0;
 	w->again = again;
-	while (n + 1 < want && n < THREADS && n + 1 < w->n && pthread_create(&threads[n], NULL, run_oracles, w) == 0)
+	while (n + 1 < want && n < THREADS && n + 1 < w->n + w->n_looks && pthread_create(&threads[n], NULL, run_oracles, w) == 0)
 		n++;
 	run_oracles(w);
 	for (unsigned i = 0; i < n; i++)
@@ -247,12 +260,70 @@ static int verify(struct work *w, unsigned set, unsigned n_passes, struct err *e
 	return 0;
 }
 
-/* What the oracle expects of a set's inputs as they are now, against its outputs. */
-static int check_set(struct work *w, unsigned set, unsigned n_passes, struct err *e)
+/* ---- looks ---- */
+
+static void forget_looks(struct work *w)
 {
-	if (oracle_again(w->oracle, &w->tests[set], w->runner->options->unsandboxed, &w->answers[set], e) < 0)
+	for (unsigned i = 0; i < w->n_looks; i++) {
+		answer_free(&w->looks[i].answer);
+		for (unsigned k = 0; k < PROBLEM_MAX_TENSORS; k++)
+			free(w->looks[i].got[k]);
+	}
+	memset(w->looks, 0, sizeof w->looks);
+	w->n_looks = 0;
+}
+
+static int copy_answer(const struct answer *from, struct answer *to, struct err *e)
+{
+	*to = *from;
+	to->map = mmap(NULL, from->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (to->map == MAP_FAILED) {
+		to->map = NULL;
+		return err_errno(e, "no memory for a copy of the inputs");
+	}
+	memcpy(to->map, from->map, from->size);
+	for (unsigned i = 0; i < PROBLEM_MAX_TENSORS; i++)
+		if (from->tensors[i].data)
+			to->tensors[i].data = (char *)to->map + ((const char *)from->tensors[i].data - (const char *)from->map);
+	return 0;
+}
+
+static int look_at(struct work *w, unsigned set, unsigned n_passes, bool alone, struct err *e)
+{
+	const struct testcase *t = &w->tests[set];
+	if (w->n_looks == LOOKS_MAX)
+		return 0;
+	struct look *l = &w->looks[w->n_looks++];
+	l->set = set;
+	l->pass = n_passes;
+	l->alone = alone;
+	if (copy_answer(&w->answers[set], &l->answer, e) < 0)
 		return -1;
-	return verify(w, set, n_passes, e);
+	for (unsigned i = 0; i < t->problem->n_arguments; i++) {
+		if (t->problem->arguments[i].role != ROLE_OUTPUT)
+			continue;
+		if (!(l->got[i] = malloc(t->tensors[i].bytes + 1)))
+			BUG("out of memory");
+		if (session_download(w->runner->session, w->sets[set].ids[i], l->got[i], e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void check_look(struct work *w, const struct look *l)
+{
+	const struct testcase *t = &w->tests[l->set];
+	for (unsigned i = 0; i < t->problem->n_arguments && w->out->verdict == VERDICT_AC; i++) {
+		struct check k;
+		if (!l->got[i])
+			continue;
+		check_output(t->problem->arguments[i].type, l->got[i], l->answer.tensors[i].expected, l->answer.tensors[i].bound,
+			     t->tensors[i].count, &k);
+		if (k.wrong)
+			case_say(w->out, VERDICT_WA, "right when solve() runs, wrong when its launches are done again on changed inputs (%s pass "
+				 "%u, set %u): %llu of %llu elements of %s are out of bound", l->alone ? "alone, after" : "in", l->pass, l->set + 1,
+				 (unsigned long long)k.wrong, (unsigned long long)k.count, t->problem->arguments[i].name);
+	}
 }
 
 /* One set's launches alone, out of turn: they must not live on what others did.  Its time is that of cold caches. */
@@ -268,7 +339,7 @@ static int check_alone(struct work *w, unsigned set, unsigned n_passes, struct e
 			 "%s%s%s", fault_name(f->kind), *f->detail ? ": " : "", f->detail);
 		return 0;
 	}
-	return check_set(w, set, n_passes, e);
+	return look_at(w, set, n_passes, true, e);
 }
 
 /* When to look, so that a kernel that behaves well now and then can't know when: the first `least` passes have SPOT_CHECKS, which
@@ -299,7 +370,7 @@ static bool contains(const unsigned *list, unsigned n, unsigned x)
 static int check_some(struct work *w, struct lots *l, unsigned n_passes, struct err *e)
 {
 	if ((contains(l->spots, SPOT_CHECKS, n_passes) || (n_passes > l->least && draw(LATER) == 0)) &&
-	    check_set(w, (unsigned)draw(w->n), n_passes, e) < 0)
+	    look_at(w, (unsigned)draw(w->n), n_passes, false, e) < 0)
 		return -1;
 	for (unsigned i = 0; i < ALONE_CHECKS && w->out->verdict == VERDICT_AC; i++)
 		if (l->alone[i] == n_passes && check_alone(w, l->set++ % w->n, n_passes, e) < 0)
@@ -311,6 +382,8 @@ static int verify_all(struct work *w, unsigned n_passes, struct err *e)
 {
 	if (ask_oracles(w, true, e) < 0)
 		return -1;
+	for (unsigned i = 0; i < w->n_looks; i++)
+		check_look(w, &w->looks[i]);
 	for (unsigned i = 0; i < w->n && w->out->verdict == VERDICT_AC; i++)
 		if (verify(w, i, n_passes, e) < 0)
 			return -1;
@@ -329,6 +402,7 @@ static int measure(struct work *w, struct err *e)
 	struct device_clocks clocks;
 	struct lots lots = draw_lots(w);
 	unsigned n = 0;
+	forget_looks(w);
 	for (unsigned i = 0; i < WARM_UP && w->out->verdict == VERDICT_AC; i++)
 		if (pass(w, &one, &t->before, e) < 0)
 			return -1;
@@ -372,6 +446,7 @@ int timing_case(struct runner *r, const struct case_spec *spec, struct case_repo
 {
 	struct work w = {.runner = r, .spec = spec, .out = out, .oracle = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 	int rc = !r->session && runner_load(r, e) < 0 ? -1 : run_all(&w, e);
+	forget_looks(&w);
 	for (unsigned i = 0; i < w.n && w.answers; i++)
 		answer_free(&w.answers[i]);
 	if (w.oracle >= 0)
