@@ -435,19 +435,19 @@ TEST(protocol_prepare_that_there_is_none)
 
 TEST(protocol_wrong_kernel)
 {
-	refused(RAW "greet(); unsigned m[] = {WIRE_LAUNCH, 77, 1, 1, 1, 1, 1, 1, 0, 0}; put(m, 40); get(); }",
+	refused(RAW "greet(); unsigned m[14] = {WIRE_LAUNCH, 77, 1, 1, 1, 1, 1, 1, 0, 0}; put(m, 56); get(); }",
 		"LAUNCH of kernel 77: there are 6");
 }
 
 TEST(protocol_wrong_parameters)
 {
-	refused(RAW "greet(); unsigned m[12] = {WIRE_LAUNCH, 0, 1, 1, 1, 1, 1, 1, 0, 0}; put(m, 48); get(); }",
+	refused(RAW "greet(); unsigned m[16] = {WIRE_LAUNCH, 0, 1, 1, 1, 1, 1, 1, 0, 0}; put(m, 64); get(); }",
 		"LAUNCH of add with 8 bytes of parameters: it has 32");
 }
 
 TEST(protocol_wrong_shape)
 {
-	refused(RAW "greet(); unsigned m[10] = {WIRE_LAUNCH, 2, 0, 1, 1, 1, 1, 1, 0, 0}; put(m, 40); get(); }",
+	refused(RAW "greet(); unsigned m[14] = {WIRE_LAUNCH, 2, 0, 1, 1, 1, 1, 1, 0, 0}; put(m, 56); get(); }",
 		"LAUNCH of grid 0x1x1, block 1x1x1");
 }
 
