@@ -433,7 +433,8 @@ static bool scales(const struct evidence *v)
 {
 	double grid = error_in(v, "scale-grid"), plain = error_in(v, "normal");
 	return grid > 0.1 && grid > 2.5 * plain &&
-	       say(v, "Far worse where neighbouring scales differ much: is each scale applied once, that of the right group and the right row?");
+	       say(v, "Far worse where neighbouring scales differ much: is each scale applied once, and are it and the zero point those of the "
+			  "right group and the right row?");
 }
 
 /* A sum of few terms shows the loss of one, which is lost among many. */

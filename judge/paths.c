@@ -59,8 +59,10 @@ static void installed(const char *prefix)
 
 static void find_cache(void)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	if (cache && *cache == '/')
+	const char *own = getenv("JUDGE_CACHE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	if (own)
+		snprintf(found.cache, sizeof found.cache, "%.400s", *own == '/' ? own : "");
+	else if (cache && *cache == '/')
 		snprintf(found.cache, sizeof found.cache, "%.400s/judge", cache);
 	else if (home && *home == '/')
 		snprintf(found.cache, sizeof found.cache, "%.400s/.cache/judge", home);

@@ -133,6 +133,30 @@ int term_columns(const char *text)
 	return n;
 }
 
+/* East Asian text breaks anywhere, but no line begins with what closes, or ends with what opens. */
+static const uint32_t opening[] = {0x3008, 0x300a, 0x300c, 0x300e, 0x3010, 0x3014, 0x2018, 0x201c, 0xff08, 0xff3b, 0xff5b, 0};
+static const uint32_t closing[] = {0x3001, 0x3002, 0x3009, 0x300b, 0x300d, 0x300f, 0x3011, 0x3015, 0x2019, 0x201d, 0x2026, 0x00b7,
+				   0xff01, 0xff05, 0xff09, 0xff0c, 0xff0e, 0xff1a, 0xff1b, 0xff1f, 0xff3d, 0xff5d, 0};
+
+static bool among(const uint32_t *list, uint32_t c)
+{
+	while (*list && *list != c)
+		list++;
+	return *list != 0;
+}
+
+/* Whether the character at p, behind escapes, must stay with the one before it. */
+static bool closes(const char *p)
+{
+	uint32_t c;
+	while (*p == '\033') {
+		p += strcspn(p, "m");
+		p += *p != 0;
+	}
+	next_char(p, &c);
+	return among(closing, c) || (c < 0x80 && c && strchr(",.;:!?)]}", (int)c));
+}
+
 void term_wrap(const struct term *t, const char *text, int at, int indent)
 {
 	while (*text) {
@@ -147,8 +171,8 @@ void term_wrap(const struct term *t, const char *text, int at, int indent)
 				continue;
 			}
 			int n = next_char(end, &c);
-			if (wide(c) == 2 && column < t->width - 1)
-				brk = end + n;	/* East Asian text breaks anywhere */
+			if (wide(c) == 2 && column < t->width - 1 && !among(opening, c) && !closes(end + n))
+				brk = end + n;
 			end += n;
 			column += wide(c);
 		}
