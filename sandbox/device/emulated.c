@@ -290,12 +290,8 @@ static void emulated_flush(struct device *d)
 
 static void emulated_reset(struct device *d)
 {
-	while (d->n)
-		mem_release(d->mem, d->allocations[--d->n]);
-	mem_traffic_reset(d->mem);
-	if (d->module)
-		emu_module_reset(d->emu, d->module);
-	emu_flush_caches(d->emu);
+	d->n = 0;
+	emu_reset(d->emu, d->module);
 	d->time_us = 0;
 }
 

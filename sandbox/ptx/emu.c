@@ -177,7 +177,7 @@ static uint64_t launch_sreg(const struct launch *l, uint64_t sreg, uint64_t work
 	case PTX_SREG_NSMID:
 		return p->sms;
 	case PTX_SREG_GRIDID:
-		return l->id;
+		return l->id - l->emu->launches_before;
 	case PTX_SREG_TOTAL_SMEM_SIZE:
 	case PTX_SREG_AGGR_SMEM_SIZE:
 		return l->shared_bytes;

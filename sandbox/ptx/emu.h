@@ -62,8 +62,10 @@ void emu_kernel_info(const struct emu_kernel *k, struct emu_kernel_info *out);
 
 /* A module-scope variable (cudaMemcpyToSymbol): 0, or -1 if there is none. */
 int emu_symbol(const struct emu_module *m, const char *name, uint64_t *addr, uint64_t *size);
-/* Put all module variables back to their initial values. */
-void emu_module_reset(struct emu *g, struct emu_module *m);
+/* As if just opened, and m (NULL: nothing) just loaded: all memory is released, module variables have their first values,
+ * caches are cold.  What is allocated from here on lies where it would on a new device: where things lie decides which of
+ * them share a set of a cache, so counts must not depend on what ran before. */
+void emu_reset(struct emu *g, struct emu_module *m);
 
 struct emu_launch {
 	const struct emu_kernel *kernel;

@@ -11,7 +11,7 @@ struct emu {
 	struct emu_options options;
 	struct mem *mem;
 	struct l2 *l2;
-	uint64_t launches;
+	uint64_t launches, launches_before;	/* so far; before the last reset */
 	uint64_t workspace;		/* of cooperative groups' grid.sync */
 	struct worker *workers;		/* options.threads of them */
 	const struct program *fitted;	/* the program that the workers' arrays are made for */

@@ -70,18 +70,15 @@ static void release_vars(struct emu *g, struct emu_module *m)
 		mem_release(g->mem, m->param_address);
 }
 
-/* A device reset may have taken the variables' memory: they get new places then.  What device malloc gave out goes. */
-void emu_module_reset(struct emu *g, struct emu_module *m)
+void emu_reset(struct emu *g, struct emu_module *m)
 {
-	for (size_t i = 0; i < g->n_heap; i++)
-		mem_release(g->mem, g->heap[i].addr);
+	mem_release_all(g->mem);
 	g->n_heap = 0;
 	g->heap_used = 0;
-	if (g->workspace)
-		mem_release(g->mem, g->workspace);
 	g->workspace = 0;
-	release_vars(g, m);
-	if (place_vars(g, m, NULL) < 0)
+	g->launches_before = g->launches;
+	l2_flush(g->l2);
+	if (m && place_vars(g, m, NULL) < 0)
 		BUG("the variables of a module no longer fit into device memory");
 }
 

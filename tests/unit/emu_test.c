@@ -226,12 +226,9 @@ TEST(symbols_and_reset)
 	CHECK_EQ(((uint32_t *)host(&f, addr, 16))[1], 6 + 3 * 64);
 	CHECK_EQ(r.counters.global_atomic_lanes, 64);
 	emu_report_free(&r);
-	emu_module_reset(f.g, f.m);
+	emu_reset(f.g, f.m);
 	CHECK_EQ(emu_symbol(f.m, "counts", &addr, &size), 0);
 	CHECK_EQ(((uint32_t *)host(&f, addr, 16))[1], 6);
-	/* a device reset takes all memory first */
-	mem_release_all(emu_mem(f.g));
-	emu_module_reset(f.g, f.m);
 	launch(&f, "bump", 1, 32, 0, NULL, &r);
 	CHECK_EQ(r.fault.kind, FAULT_NONE);
 	CHECK_EQ(emu_symbol(f.m, "counts", &addr, &size), 0);
