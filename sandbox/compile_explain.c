@@ -124,6 +124,116 @@ static const char *expected(const struct compile_request *rq, struct arena *a)
 	return p ? arena_printf(a, "expected `%s`", p) : "compare it with the statement";
 }
 
+/* ---- which argument differs ---- */
+
+struct parameter {
+	const char *text;		/* as written, from its first word to its last */
+	int length;
+	char type[100];			/* without the name, blanks and `__restrict__`; aliases as one */
+};
+
+/* The parameter at *at; moves behind its comma.  False at the end of the list. */
+static bool next_parameter(const char **at, struct parameter *p)
+{
+	const char *s = *at + strspn(*at, " \t\n"), *end = s;
+	int depth = 0;
+	while (*end && (depth || (*end != ',' && *end != ')'))) {
+		depth += *end == '(' || *end == '[' || *end == '<';
+		depth -= *end == ')' || *end == ']' || *end == '>';
+		end++;
+	}
+	*at = *end == ',' ? end + 1 : end;
+	while (end > s && isspace((unsigned char)end[-1]))
+		end--;
+	p->text = s;
+	p->length = (int)(end - s);
+	return end > s;
+}
+
+static void add_word(char *type, size_t size, const char *word, size_t n)
+{
+	static const char *const left_out[] = {"__restrict__", "restrict", "int", "signed"};
+	static const char *const same[][2] = {{"uint32_t", "unsigned"}, {"uint", "unsigned"}, {"int32_t", "int"}, {"int64_t", "long"},
+					      {"half", "__half"}, {"int8_t", "char"}, {"size_t", "unsigned long"}};
+	char own[64];
+	snprintf(own, sizeof own, "%.*s", (int)n, word);
+	for (unsigned i = 0; i < sizeof same / sizeof *same; i++)
+		if (!strcmp(own, same[i][0]))
+			snprintf(own, sizeof own, "%s", same[i][1]);
+	for (unsigned i = 0; i < sizeof left_out / sizeof *left_out; i++)
+		if (!strcmp(own, left_out[i]))
+			return;
+	size_t used = strlen(type);
+	snprintf(type + used, size - used, "%s ", own);
+}
+
+static bool names_type(const char *word)
+{
+	static const char *const types[] = {"float", "double", "int", "long", "short", "char", "unsigned", "bool", "half", "__half", "__nv_bfloat16",
+					    "uint32_t", "int32_t", "int64_t", "uint8_t", "int8_t", "uint16_t", "void", "size_t"};
+	size_t n = 0;
+	while (is_word(word[n]))
+		n++;
+	for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+		if (strlen(types[i]) == n && !strncmp(types[i], word, n))
+			return true;
+	return false;
+}
+
+/* Words in order, the last one of several left out if it is a name. */
+static void type_of(struct parameter *p)
+{
+	const char *s = p->text, *end = s + p->length, *last = NULL;
+	unsigned words = 0;
+	p->type[0] = 0;
+	for (const char *c = s; c < end;)
+		if (isalpha((unsigned char)*c) || *c == '_') {
+			last = c;
+			words++;
+			while (c < end && (isalnum((unsigned char)*c) || *c == '_'))
+				c++;
+		} else {
+			c++;
+		}
+	for (const char *c = s; c < end;) {
+		size_t n = 1;
+		if (isalpha((unsigned char)*c) || *c == '_') {
+			while (c + n < end && (isalnum((unsigned char)c[n]) || c[n] == '_'))
+				n++;
+			if (c != last || words == 1 || names_type(last))
+				add_word(p->type, sizeof p->type, c, n);
+		} else if (!isspace((unsigned char)*c)) {
+			add_word(p->type, sizeof p->type, c, 1);
+		}
+		c += n;
+	}
+}
+
+/* "argument 6 is `long N` and must be `int N`", or their number; "" if every one seems the same. */
+static const char *difference(const struct compile_request *rq, struct arena *a, const char *written)
+{
+	const char *right = prototype(rq, a);
+	const char *own = written ? strchr(written, '(') : NULL, *other = right ? strchr(right, '(') : NULL;
+	struct parameter x, y;
+	if (!own || !other)
+		return "";
+	own++;
+	other++;
+	for (unsigned i = 1;; i++) {
+		bool more = next_parameter(&own, &x), wanted = next_parameter(&other, &y);
+		if (!more && !wanted)
+			return "";
+		if (!more)
+			return arena_printf(a, "argument %u, `%.*s`, is missing; ", i, y.length, y.text);
+		if (!wanted)
+			return arena_printf(a, "argument %u, `%.*s`, is one too many; ", i, x.length, x.text);
+		type_of(&x);
+		type_of(&y);
+		if (strcmp(x.type, y.type) != 0)
+			return arena_printf(a, "argument %u is `%.*s` and must be `%.*s`; ", i, x.length, x.text, y.length, y.text);
+	}
+}
+
 static void put_place(struct diagnostic *d, const char *code, const char *at)
 {
 	if (at) {
@@ -162,7 +272,7 @@ static void explain_undefined(const struct compile_request *rq, struct arena *a,
 	if (rq->entry && !strcmp(name, rq->entry)) {
 		const char *at = find_declaration(code, name);
 		put_place(d, code, at);
-		d->text = at ? arena_printf(a, "the signature of %s differs from the problem's: %s", name, expected(rq, a))
+		d->text = at ? arena_printf(a, "the signature of %s differs from the problem's: %s%s", name, difference(rq, a, at), expected(rq, a))
 			     : arena_printf(a, "%s is not defined: the source must define it; %s", name, expected(rq, a));
 	} else if (!rq->entry && !strcmp(name, "main")) {
 		d->text = "main is not defined: a whole program needs `int main()`";
@@ -270,6 +380,7 @@ void compile_explain(const struct compile_request *rq, struct arena *a, struct d
 		else if (explain_shared(a, code, &d[i]) || explain_device(code, a, &d[i]) || explain_death(a, &d[i]))
 			continue;
 		else if (is_clash(rq, d[i].text) || is_return_clash(rq, code, &d[i]))
-			d[i].text = arena_printf(a, "the signature of %s differs from the problem's: %s", rq->entry, expected(rq, a));
+			d[i].text = arena_printf(a, "the signature of %s differs from the problem's: %s%s", rq->entry,
+						 difference(rq, a, find_declaration(code, rq->entry)), expected(rq, a));
 	}
 }

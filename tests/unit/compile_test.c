@@ -114,7 +114,7 @@ TEST_WITHIN(another_signature, 60)
 {
 	need_compiler();
 	check_error("int one = 1;\nextern \"C\" void solve(float *y, int n)\n{\n}\n", 2,
-		    "the signature of solve differs from the problem's: expected `void solve(const float *x, float *y, int n)`");
+		    "the signature of solve differs from the problem's: argument 1 is `float *y` and must be `const float *x`; expected `void solve(const float *x, float *y, int n)`");
 	arena_free(a);
 }
 

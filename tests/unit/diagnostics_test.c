@@ -172,7 +172,11 @@ TEST(link_errors_say_what_to_do)
 		  "cublasCreate is not supported by the judge: no library but the CUDA runtime is at hand");
 	CHECK_STR(explained(UNDEFINED("helper(int)"), source, "solve", 6), "helper(int) is used but not defined");
 	CHECK_STR(explained(UNDEFINED("solve"), source, "solve", 4),
-		  "the signature of solve differs from the problem's: expected `void solve(const float *x, int n)`");
+		  "the signature of solve differs from the problem's: argument 1 is `float *x` and must be `const float *x`; expected `void solve(const float *x, int n)`");
+	CHECK_STR(explained(UNDEFINED("solve"), "void solve(const float* y, long n) {}\n", "solve", 1),
+		  "the signature of solve differs from the problem's: argument 2 is `long n` and must be `int n`; expected `void solve(const float *x, int n)`");
+	CHECK_STR(explained(UNDEFINED("solve"), "void solve(const float *__restrict__ y) {}\n", "solve", 1),
+		  "the signature of solve differs from the problem's: argument 2, `int n`, is missing; expected `void solve(const float *x, int n)`");
 	CHECK_STR(explained(UNDEFINED("solve"), "int x;\n", "solve", 0),
 		  "solve is not defined: the source must define it; expected `void solve(const float *x, int n)`");
 	CHECK_STR(explained(UNDEFINED("main"), "int x;\n", NULL, 0), "main is not defined: a whole program needs `int main()`");
@@ -180,7 +184,7 @@ TEST(link_errors_say_what_to_do)
 		  "main is the judge's: define solve alone (`judge run` runs a whole program)");
 	CHECK_STR(explained("solution.cu(4): error: more than one instance of overloaded function \"solve\" has \"C\" linkage\n",
 			    source, "solve", 4),
-		  "the signature of solve differs from the problem's: expected `void solve(const float *x, int n)`");
+		  "the signature of solve differs from the problem's: argument 1 is `float *x` and must be `const float *x`; expected `void solve(const float *x, int n)`");
 	CHECK_STR(explained("ptxas error   : Entry function '_Z6helperi' uses too much shared data (0x61a80 bytes, 0xc000 max)\n",
 			    source, "solve", 2),
 		  "kernel helper(int) has 400000 bytes of static __shared__ memory; the limit is 49152 (more is had as dynamic "
