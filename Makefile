@@ -117,6 +117,9 @@ $(B)/golden_gpu: tests/golden/gpu.c tests/golden/forms.c $(B)/obj/sandbox/base/e
 	$(Q)$(CC) $(CFLAGS) -I. -MF $@.d -o $@ $(filter %.c %.o,$^) -ldl
 
 $(B)/tests/golden_test: tests/golden/forms.c
+# Its driver is a part of it, found by dlopen(NULL).
+$(B)/tests/gpu_test: tests/unit/stub_cuda.c
+$(B)/tests/gpu_test: CFLAGS += -isystem $(CUDA)/include -rdynamic
 
 $(B)/bench/%: tests/bench/%.c $(OBJ)
 	@mkdir -p $(@D) && echo "  LD    $@"

@@ -147,6 +147,8 @@ static void gpu_close(struct device *d)
 		gpu_release_all(d);
 		d->cu.cuDevicePrimaryCtxRelease(d->id);
 	}
+	if (d->output >= 0)
+		close(d->output);
 	free(d->image);
 	free(d->functions);
 	free(d->shared_allowed);
@@ -160,8 +162,11 @@ static int gpu_open(const struct device_options *o, struct device **out, struct 
 	if (!d)
 		BUG("out of memory");
 	d->options = *o;
+	d->output = -1;
 	d->poison = draw_poison();
 	if (driver_open(&d->cu, o->library, e) < 0 || redirect_output(d, e) < 0 || open_context(d, e) < 0) {
+		if (d->output >= 0)
+			close(d->output);
 		free(d);
 		return -1;
 	}

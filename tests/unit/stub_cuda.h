@@ -1,0 +1,23 @@
+/* A CUDA driver for tests: memory is the host's, streams run at once (or into a graph, while they are captured), and the
+ * kernels are the C functions of stub_kernels.  Unmapped pages are really so: an access to them is CUDA_ERROR_ILLEGAL_ADDRESS,
+ * which stays, as with the real one. */
+#ifndef TESTS_STUB_CUDA_H
+#define TESTS_STUB_CUDA_H
+
+#include <stddef.h>
+
+struct stub_kernel {
+	const char *name;
+	void (*run)(void **params);
+	unsigned n_params;
+	size_t size[8];
+};
+extern const struct stub_kernel stub_kernels[];	/* ends with a NULL name; the test's */
+
+struct stub_state {
+	unsigned graphs, graph_launches, modules, resets;	/* calls so far */
+	int refuse_image;		/* the next module does not load */
+};
+extern struct stub_state stub;
+
+#endif
