@@ -1,4 +1,4 @@
-// A counter in device memory: from the 70th launch on the kernel does nothing.  By then a GPU's passes have begun.
+// A counter in device memory: from the 20th launch on the kernel does nothing.  By then a GPU's passes have begun.
 // judge: int4-gemv
 // expect: AC
 // expect-gpu: WA
@@ -11,7 +11,7 @@ __global__ void gemv(const uint32_t *Wq, const float *scales, const float *zeros
 	int lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
 	if (row >= N)
 		return;
-	if (calls >= 70)
+	if (calls >= 20)
 		return;
 	float sum = 0;
 	for (int c = lane; c < K / 8; c += 32) {
