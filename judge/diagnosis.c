@@ -501,7 +501,7 @@ static bool all_wrong(const struct evidence *v)
 
 bool diagnose(const struct grading *g, char *out, size_t size)
 {
-	static bool (*const rules[])(const struct evidence *v) = {odd_scales, looks, shifted, factor, non_finite, rounding, extents, multiples, codes, places,
+	static bool (*const rules[])(const struct evidence *v) = {odd_scales, looks, shifted, factor, non_finite, rounding, places, extents, multiples, codes,
 		scales, zero_points, single_terms, thresholds, single, all_wrong};
 	struct evidence v = {.g = g, .out = out, .size = size};
 	gather(&v);

@@ -1,6 +1,7 @@
 /* The report of a grading on a terminal: verdict, what went wrong and where, cases, timing, book, advice. */
 #include "report.h"
 
+#include "../sandbox/base/cleanup.h"
 #include "advice.h"
 #include "figures.h"
 #include "ncu.h"
@@ -9,7 +10,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 22, SIZES_WIDTH = 22, BAR_WIDTH = 8, RATIO_WIDTH = BAR_WIDTH + 10, TIMES_WIDTH = 11 };
+enum { BAR_WIDTH = 8, TIMES_WIDTH = 11 };
+
+/* Tables are about 90 columns wide; a terminal that has fewer gets narrower columns, and no bars. */
+static bool narrow(const struct term *t) { return t->is_terminal && t->width < 90; }
+static int name_width(const struct term *t) { return narrow(t) ? 18 : 22; }
+static int sizes_width(const struct term *t) { return narrow(t) ? 17 : 22; }
+static int bar_width(const struct term *t) { return narrow(t) ? 0 : BAR_WIDTH; }
+static int ratio_width(const struct term *t) { return bar_width(t) + 10; }
 
 static void put_time(const struct term *t, double us, int width)
 {
@@ -136,11 +144,11 @@ static void put_ratio(const struct case_report *r, const struct term *t)
 {
 	struct figure f;
 	if (isnan(r->error_ratio)) {
-		fprintf(t->file, "%*s", RATIO_WIDTH, "");
+		fprintf(t->file, "%*s", ratio_width(t), "");
 		return;
 	}
 	fputs(term_on(t, r->error_ratio > 1 ? STYLE_BAD : r->error_ratio > 0.7 ? STYLE_WARN : STYLE_GOOD), t->file);
-	term_bar(t, r->error_ratio, BAR_WIDTH);
+	term_bar(t, r->error_ratio, bar_width(t));
 	fputs(term_off(t), t->file);
 	fprintf(t->file, "  %-8s", figure_ratio(&f, r->error_ratio));
 }
@@ -152,10 +160,14 @@ static void put_case(const struct case_report *r, const struct term *t)
 	sizes_text(&r->sizes, sizes, sizeof sizes);
 	fputs("  ", t->file);
 	term_put(t, verdict_style(r->verdict), "%-5s", verdict_code(r->verdict));
-	pad(t, r->spec->name, NAME_WIDTH);
-	pad(t, sizes, SIZES_WIDTH);
+	pad(t, r->spec->name, name_width(t));
+	pad(t, sizes, sizes_width(t));
 	put_ratio(r, t);
 	bool quantized = !isnan(r->quantization_error) && r->verdict != VERDICT_NONE;
+	if (narrow(t)) {
+		fputc('\n', t->file);
+		return;
+	}
 	if (quantized || r->spec->visible)
 		term_put(t, STYLE_DIM, " %12s", quantized ? figure_percent(&f, r->quantization_error) : "");
 	if (r->spec->visible)
@@ -190,14 +202,15 @@ static bool any_quantization(const struct grading *g)
 static void put_cases(const struct grading *g, const struct term *t)
 {
 	unsigned n = g->n_cases, counted = 0, right = 0;
-	bool quantization = any_quantization(g);
+	bool quantization = any_quantization(g) && !narrow(t);
 	for (unsigned i = 0; i < n; i++) {
 		bool counts = g->cases[i].gpu || !*g->not_emulated;
 		counted += counts;
 		right += counts && g->cases[i].verdict == VERDICT_AC;
 	}
 	heading(t, "cases");
-	term_put(t, STYLE_DIM, "       %-*s%-*s%-*s%s\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", RATIO_WIDTH, "worst error/bound",
+	term_put(t, STYLE_DIM, "       %-*s%-*s%-*s%s\n", name_width(t), "name", sizes_width(t), "sizes", ratio_width(t),
+		 narrow(t) ? "  err/bound" : "worst error/bound",
 		 quantization ? " quantization" : "");
 	/* on the GPU the same cases ran again: only what differs is worth a line */
 	for (unsigned i = 0; i < n; i++)
@@ -279,8 +292,8 @@ static void put_timing_case(const struct case_report *r, struct compared c, cons
 	struct figure f;
 	sizes_text(&r->sizes, sizes, sizeof sizes);
 	fputs("       ", t->file);
-	pad(t, r->spec->name, NAME_WIDTH);
-	pad(t, sizes, SIZES_WIDTH);
+	pad(t, r->spec->name, name_width(t));
+	pad(t, sizes, sizes_width(t));
 	if (r->verdict != VERDICT_AC) {
 		term_put(t, verdict_style(r->verdict), "%s\n", verdict_name(r->verdict));
 		return;
@@ -293,7 +306,7 @@ static void put_timing_case(const struct case_report *r, struct compared c, cons
 		return;
 	}
 	fputs(term_on(t, STYLE_NOTE), t->file);
-	term_bar(t, r->efficiency, BAR_WIDTH);
+	term_bar(t, r->efficiency, bar_width(t));
 	fprintf(t->file, "%s %6s", term_off(t), figure_percent(&f, r->efficiency));
 	if (c.reference)
 		put_times(r->book.time_us, r->reference.us, t);
@@ -337,8 +350,8 @@ static void put_timing(const struct grading *g, const struct term *t)
 		return;
 	}
 	struct compared c = compared(g);
-	term_put(t, STYLE_DIM, "       %-*s%-*s%9s%10s  %-*s%*s%*s   limited by\n", NAME_WIDTH, "name", SIZES_WIDTH, "sizes", "time", "floor",
-		 BAR_WIDTH + 7, "efficiency", c.reference ? TIMES_WIDTH : 0, c.reference ? "reference" : "", c.cublas ? TIMES_WIDTH : 0,
+	term_put(t, STYLE_DIM, "       %-*s%-*s%9s%10s  %-*s%*s%*s   limited by\n", name_width(t), "name", sizes_width(t), "sizes", "time", "floor",
+		 bar_width(t) + 7, "efficiency", c.reference ? TIMES_WIDTH : 0, c.reference ? "reference" : "", c.cublas ? TIMES_WIDTH : 0,
 		 c.cublas ? "cuBLAS" : "");
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
 		if (g->cases[i].gpu != g->modelled)
@@ -502,7 +515,7 @@ static void put_foot(const struct grading *g, const struct term *t)
 	fputc('\n', t->file);
 }
 
-void report_print(const struct grading *g, const struct term *t, bool profile)
+static void put_report(const struct grading *g, const struct term *t, bool profile)
 {
 	bool ran = g->shown != NULL;
 	put_head(g, t);
@@ -524,4 +537,34 @@ void report_print(const struct grading *g, const struct term *t, bool profile)
 		put_hardware(g, t);
 	put_advice(g, t);
 	put_foot(g, t);
+}
+
+/* One line: no blanks at its end; on a terminal no wider than that. */
+static void put_line(const struct term *t, char *line)
+{
+	size_t n = strlen(line), style = *line == '\033' ? strcspn(line, "m") + 1 : 0, indent = style <= n ? strspn(line + style, " ") : 0;
+	while (n && line[n - 1] == ' ')
+		line[--n] = 0;
+	if (t->is_terminal && term_columns(line) > t->width)
+		term_wrap(t, line, 0, (int)indent + 2);
+	else
+		fputs(line, t->file);
+	fputc('\n', t->file);
+}
+
+void report_print(const struct grading *g, const struct term *t, bool profile)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+	struct term page = *t;
+	page.file = open_memstream(&text, &size);
+	if (!page.file)
+		BUG("out of memory");
+	put_report(g, &page, profile);
+	fclose(page.file);
+	char *next;
+	for (char *line = text; (next = strchr(line, '\n')); line = next + 1) {
+		*next = 0;
+		put_line(t, line);
+	}
 }

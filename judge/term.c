@@ -178,7 +178,10 @@ void term_wrap(const struct term *t, const char *text, int at, int indent)
 		}
 		if (*end && *end != '\n' && brk)
 			end = brk;
-		fprintf(t->file, "%.*s", (int)(end - text), text);
+		const char *shown = end;
+		while (shown > text && shown[-1] == ' ')
+			shown--;
+		fprintf(t->file, "%.*s", (int)(shown - text), text);
 		text = end;
 		while (*text == ' ')
 			text++;

@@ -310,6 +310,52 @@ TEST(hints_know_finer_kinds)
 	}
 }
 
+static unsigned widest(const char *text)
+{
+	unsigned most = 0;
+	CLEANUP_FREE char *copy = strdup(text);
+	char *next;
+	for (char *line = copy; line && (next = strchr(line, '\n')); line = next + 1) {
+		*next = 0;
+		CHECK_MSG(next == line || next[-1] != ' ', "a blank ends: %s", line);
+		unsigned n = (unsigned)term_columns(line);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+TEST(a_narrow_terminal_is_enough)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	for (int verdict = 0; verdict < 2; verdict++)
+		for (int width = 60; width <= 100; width += 10) {
+			char *text = NULL;
+			size_t size;
+			struct term t = {.width = width, .utf8 = true, .is_terminal = true};
+			if (verdict) {
+				g.verdict = VERDICT_WA;
+				g.decisive = &cases[0];
+				cases[0].verdict = VERDICT_WA;
+				snprintf(g.why, sizeof g.why, "2 of 8 elements of y are out of bound; the worst is y[5]");
+			}
+			cases[1].quantization_error = 0.15;
+			t.file = open_memstream(&text, &size);
+			report_print(&g, &t, false);
+			fclose(t.file);
+			CHECK_MSG(widest(text) <= (unsigned)width, "%u columns on %d:\n%s", widest(text), width, text);
+			free(text);
+		}
+	struct term t = {.width = 100, .utf8 = true};
+	char *text = NULL;
+	size_t size;
+	t.file = open_memstream(&text, &size);
+	report_print(&g, &t, false);
+	fclose(t.file);
+	widest(text);
+	free(text);
+}
+
 TEST(an_excerpt_is_cut_on_a_terminal_only_and_says_so)
 {
 	static const char line[] = "0123456789012345678901234567890123456789012345678901234567890123456789";
