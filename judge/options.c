@@ -105,6 +105,16 @@ static int take_threads(struct options *o, const char *text, struct err *e)
 	return 0;
 }
 
+static int take_hint(struct options *o, const char *text, struct err *e)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	if (*end || end == text || *text == '-' || n > 1000)
+		return err_input(e, "--hint %s: write the number of a hint, or 0 for all", text);
+	o->hint = (int)n;
+	return 0;
+}
+
 static int take_lang(struct options *o, const char *text, struct err *e)
 {
 	if (strcmp(text, "en") && strcmp(text, "zh"))
@@ -130,6 +140,7 @@ static int take(struct options *o, int id, const char *text, struct err *e)
 	case OPT_version: o->version = true; return 0;
 	case OPT_threads: return take_threads(o, text, e);
 	case OPT_lang: return take_lang(o, text, e);
+	case OPT_hint: return take_hint(o, text, e);
 	}
 	BUG("option %d has no meaning", id);
 }
@@ -168,6 +179,7 @@ int options_parse(enum command c, int argc, char **argv, struct options *out, st
 	char shorts[3 * N_OPTIONS + 2] = ":";
 	memset(longs, 0, sizeof longs);
 	memset(out, 0, sizeof *out);
+	out->hint = -1;
 	for (int i = 0; i < N_OPTIONS; i++) {
 		longs[i] = (struct option){table[i].name, table[i].argument ? required_argument : no_argument, NULL, OPT_problem + i};
 		if (table[i].letter) {
