@@ -4,6 +4,7 @@
 #include "../sandbox/jail.h"
 #include "calibration.h"
 #include "device_choice.h"
+#include "janitor.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -102,6 +103,7 @@ int cmd_calibrate(const struct options *o)
 	if (options_want(o, COMMAND_calibrate, 0, &e) < 0)
 		return complain(&e);
 	jail_sweep();
+	janitor_start();
 	int rc = measure(o, &d, &c, &e);
 	device_choice_close(&d);
 	if (rc < 0)

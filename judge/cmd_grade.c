@@ -5,6 +5,7 @@
 #include "../sandbox/jail.h"
 #include "device_choice.h"
 #include "grade.h"
+#include "janitor.h"
 #include "progress.h"
 #include "report.h"
 #include "submission.h"
@@ -105,5 +106,6 @@ int cmd_grade(const struct options *o)
 	if (options_want(o, COMMAND_grade, 1, &e) < 0)
 		return complain(&e);
 	jail_sweep();
+	janitor_start();
 	return o->watch ? again_and_again(o, o->arguments[0]) : once(o, o->arguments[0]);
 }

@@ -7,6 +7,7 @@
 #include "../sandbox/ptx/profile.h"
 #include "book.h"
 #include "device_choice.h"
+#include "janitor.h"
 #include "progress.h"
 #include "report.h"
 #include "submission.h"
@@ -151,6 +152,7 @@ int cmd_run(const struct options *o)
 	term_of(&p.out, stdout);
 	term_of(&p.err, stderr);
 	jail_sweep();
+	janitor_start();
 	int status = run(&p);
 	session_run_free(&p.run);
 	session_close(p.session);
