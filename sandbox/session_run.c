@@ -8,6 +8,7 @@
 #include "session.h"
 
 #include "base/cleanup.h"
+#include "compile_plan.h"
 #include "session_impl.h"
 
 #include <math.h>
@@ -124,6 +125,17 @@ static int take_lists(struct session *s, struct session_run *r, const struct con
 	return 0;
 }
 
+/* __FILE__ of an assertion is what the compile step calls the source; the fault's place has its own name. */
+static void own_name(struct fault *f)
+{
+	static const char inside[] = COMPILE_SOURCE ":";
+	char text[sizeof f->detail];
+	if (!*f->file || strncmp(f->detail, inside, sizeof inside - 1) != 0)
+		return;
+	snprintf(text, sizeof text, "%s:%s", f->file, f->detail + sizeof inside - 1);
+	memcpy(f->detail, text, sizeof text);
+}
+
 static int take_report(struct session *s, struct session_run *r, struct err *e)
 {
 	struct wire_reply reply;
@@ -137,6 +149,7 @@ static int take_report(struct session *s, struct session_run *r, struct err *e)
 	r->done = c.done != 0;
 	r->has_prepare = c.has_prepare != 0;
 	r->fault = c.fault;
+	own_name(&r->fault);
 	r->protocol_error = c.protocol_error != 0;
 	snprintf(r->protocol_text, sizeof r->protocol_text, "%s", c.protocol_text);
 	snprintf(r->cuda_error, sizeof r->cuda_error, "%s", cuda_error_name(c.cuda_error));

@@ -1,6 +1,6 @@
 // A failed assertion of a kernel: its error comes at the next synchronisation.
 // exit: 1
-// stderr: assertion `threadIdx.x < limit' failed
+// stderr: device assertion failed: device_assert.cu:28:
 // stdout: cudaErrorAssert
 #include <cassert>
 #include <cstdio>
