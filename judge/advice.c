@@ -340,7 +340,7 @@ static const struct case_report *slowest(const struct grading *g)
 {
 	const struct case_report *worst = NULL;
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
-		if (g->cases[i].verdict == VERDICT_AC && (!worst || g->cases[i].efficiency < worst->efficiency))
+		if (!g->cases[i].gpu && g->cases[i].verdict == VERDICT_AC && (!worst || g->cases[i].efficiency < worst->efficiency))
 			worst = &g->cases[i];
 	return worst;
 }
