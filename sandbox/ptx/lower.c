@@ -398,6 +398,7 @@ static int run_passes(struct lower *l)
 	regs_analyse(l);
 	const_propagate(l);
 	lower_note_cas(l);
+	lower_join_loads(l);
 	regs_drop_unused(l);
 	regs_allocate(l, (uint32_t)l->frame_end);
 	if (l->f->n_insns)

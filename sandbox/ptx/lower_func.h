@@ -66,6 +66,7 @@ struct lower {
 	uint32_t n_shared, room_shared;
 	struct cas_place { int32_t reg; const struct ptx_var *var; uint64_t imm; } *cas;	/* addresses of atom.cas */
 	uint32_t n_cas;
+	uint8_t *joined;		/* by PTX instruction: mem_op.joined of loads from shared memory */
 	uint32_t *var_place;		/* by f->vars index: place of .param variables, offset of .local ones */
 };
 
@@ -110,6 +111,9 @@ void lower_site(struct lower *l, struct access *a);
 unsigned lower_narrow(const struct lower *l, const struct ptx_operand *o);
 unsigned lower_width(const struct lower *l, const struct ptx_operand *o);	/* of its row: 1, 32, 64, 128; 0: no register */
 void lower_callee(struct lower *l, struct ptx_func *f);
+
+/* ---- lower_join.c ---- */
+void lower_join_loads(struct lower *l);		/* after aliases are known */
 
 /* ---- lower_mem.c, lower_sync.c, lower_call.c ---- */
 /* 1: emitted; 0: not theirs; -1: error. */

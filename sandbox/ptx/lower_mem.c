@@ -250,6 +250,7 @@ static int lower_load(struct lower *l, const struct ptx_insn *in)
 	    set_rows(l, in, &in->ops[0], vector_length(in), ptx_type_bits(in->types[in->n_types - 1]), a.rows, &a.op) < 0)
 		return -1;
 	note_order(l, in, &a);
+	a.op.joined = l->joined[l->current];
 	if (l->n_cas && in->ops[1].kind == PTX_O_MEM && guesses(l, &in->ops[1]))
 		a.op.flags |= MEM_VOLATILE;
 	emit_access(l, in, &a, exec_load)->spin = (a.op.flags & MEM_VOLATILE) != 0;

@@ -129,6 +129,9 @@ enum mem_flag {
 	MEM_UNCHECKED = 8		/* cp.async bookkeeping and the like */
 };
 
+/* As mem_op.joined: counted with another load. */
+enum { MEM_JOINED_ELSEWHERE = 255 };
+
 /* What is known of an access when the kernel is lowered. */
 struct mem_op {
 	uint8_t space;			/* enum ptx_space: GLOBAL, SHARED (offsets), LOCAL (offsets), GENERIC; CONST and PARAM:
@@ -140,6 +143,8 @@ struct mem_op {
 	uint8_t wide;			/* bitmask: element i's register row is uint64_t[32], else uint32_t[32] */
 	uint8_t narrow;			/* bitmask: element i's register has 16 bits: a sign goes no further than those */
 	uint8_t atom;			/* enum mem_atom */
+	uint8_t joined;			/* load from shared memory: bytes of the access that ptxas makes of it and its neighbours,
+					 * which is counted here; MEM_JOINED_ELSEWHERE; 0: it is one by itself */
 	uint32_t site;			/* index into the sites of this host thread */
 };
 

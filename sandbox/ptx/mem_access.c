@@ -467,6 +467,10 @@ static int load_shared(struct mem_ctx *c, const struct mem_op *op, struct mem_si
 			return -1;
 	}
 	mem_move_in(l, (uintptr_t)b->shared, op, rows);
+	if (op->joined == MEM_JOINED_ELSEWHERE)
+		return 0;
+	if (op->joined)
+		l->size = op->joined;		/* beginning where it may: moving all addresses alike changes no count */
 	mem_count_shared(c, site, l, op->site, ACCESS_READ);
 	return 0;
 }

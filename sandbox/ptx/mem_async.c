@@ -145,7 +145,7 @@ int mem_async_copy(struct mem_ctx *c, struct mem_site *site, const uint64_t *dst
 		return -1;
 	if (c->block->wtag && mem_tags_async_begin(c, &l, index) < 0)
 		return -1;
-	mem_count_shared(c, &(struct mem_site){0}, &l, index, ACCESS_WRITE);
+	mem_count_shared(c, &(struct mem_site){0}, &l, index, ACCESS_COPY);
 	struct async_queue *q = queue_of(c);
 	struct transfer *t = push(q);
 	t->mask = mask;

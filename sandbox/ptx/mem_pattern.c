@@ -506,6 +506,8 @@ MEM_FAST void mem_count_shared(struct mem_ctx *c, struct mem_site *s, const stru
 		n->shared_store_requests++;
 		n->shared_store_wavefronts += wavefronts;
 		n->shared_store_conflicts += conflicts;
+	} else if (k == ACCESS_COPY) {
+		n->shared_copy_wavefronts += wavefronts;
 	} else {
 		n->shared_atomic_requests++;
 	}

@@ -205,8 +205,8 @@ MEM_INLINE uint64_t lane_address(const struct lanes *l, unsigned lane)
 	return l->strided ? l->base + lane * l->stride : l->addr[lane];
 }
 
-/* MATRIX: only to count ldmatrix, whose passes are never done together. */
-enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_VOLATILE_READ, ACCESS_VOLATILE_WRITE, ACCESS_MATRIX };
+/* Only to count: MATRIX, ldmatrix, whose passes are never done together; COPY, what cp.async writes. */
+enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_VOLATILE_READ, ACCESS_VOLATILE_WRITE, ACCESS_MATRIX, ACCESS_COPY };
 
 void mem_lanes(struct lanes *l, const uint64_t *addr, uint32_t mask, uint32_t size);
 /* The same for an instruction that mostly repeats its shape. */

@@ -67,7 +67,8 @@ static double sm_us(const struct profile *p, double work, double per_cycle)
 static void memory_bounds(const struct profile *p, const struct counters *c, struct bounds *b)
 {
 	double l2_bytes = (double)(c->l2_read_sectors + c->l2_write_sectors) * SECTOR;
-	double shared = (double)(c->shared_load_wavefronts + c->shared_store_wavefronts + c->shared_atomic_requests);
+	double shared = (double)(c->shared_load_wavefronts + c->shared_store_wavefronts + c->shared_copy_wavefronts +
+				 c->shared_atomic_requests);
 
 	b->dram = (double)(c->dram_read_bytes + c->dram_write_bytes) / (p->dram_read_gbs * 1e3);
 	b->l2 = l2_bytes / (p->l2_gbs * 1e3);

@@ -163,6 +163,22 @@ TEST(cp_async_pipeline)
 	leave(w);
 }
 
+/* ncu counts none of it as a store. */
+TEST(cp_async_is_no_store)
+{
+	struct world *w = world(4096, 1);
+	uint64_t g = alloc(w, 512, MEM_READ_ONLY, "A");
+	OK(copy(w, 0, 0, g, 16, NULL, ALL));
+	OK(copy(w, 0, 1024, g, 4, NULL, ALL));
+	mem_async_wait(&w->c, ALL, 0, true);
+	CHECK_EQ(w->n.shared_copy_wavefronts, 4 + 1);
+	CHECK_EQ(w->n.shared_store_requests, 0);
+	CHECK_EQ(w->n.shared_store_wavefronts, 0);
+	CHECK_EQ(w->n.shared_store_conflicts, 0);
+	CHECK_EQ(w->n.global_load_requests, 2);
+	leave(w);
+}
+
 TEST(cp_async_that_is_not_waited_for)
 {
 	struct world *w = world(2048, 2);
