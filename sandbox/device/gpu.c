@@ -26,12 +26,18 @@ const char *gpu_error(struct device *d, CUresult r)
 	return d->cu.cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name : "an error without a name";
 }
 
-static int cannot(struct device *d, CUresult r, const char *what, struct err *e)
+int gpu_cannot(struct device *d, CUresult r, const char *what, struct err *e)
 {
 	return err_system(e, "the GPU: %s: %s", what, gpu_error(d, r));
 }
 
 /* ---- faults ---- */
+
+bool gpu_is_defect(CUresult r)
+{
+	return r == CUDA_ERROR_ECC_UNCORRECTABLE || r == CUDA_ERROR_NVLINK_UNCORRECTABLE || r == CUDA_ERROR_EXTERNAL_DEVICE ||
+	       r == CUDA_ERROR_DEVICE_UNAVAILABLE;
+}
 
 static uint32_t fault_of(CUresult r)
 {
@@ -63,7 +69,7 @@ static uint32_t fault_of(CUresult r)
 static bool is_sticky(CUresult r)
 {
 	uint32_t kind = fault_of(r);
-	return kind != FAULT_BAD_LAUNCH && kind != FAULT_OUT_OF_MEMORY;
+	return gpu_is_defect(r) || r == CUDA_ERROR_UNKNOWN || (kind != FAULT_BAD_LAUNCH && kind != FAULT_OUT_OF_MEMORY);
 }
 
 void gpu_fault(struct device *d, CUresult r, struct fault *f)
@@ -95,7 +101,7 @@ static int find_granularity(struct device *d, struct err *e)
 				    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->id}};
 	CUresult r = d->cu.cuMemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 	if (r != CUDA_SUCCESS || !granularity)
-		return cannot(d, r, "it has no virtual memory management", e);
+		return gpu_cannot(d, r, "it has no virtual memory management", e);
 	d->granularity = granularity;
 	return 0;
 }
@@ -119,13 +125,13 @@ static int open_context(struct device *d, struct err *e)
 		return err_input(e, "there is no gpu:%u", d->options.ordinal);
 	if ((r = d->cu.cuDevicePrimaryCtxRetain(&d->context, d->id)) != CUDA_SUCCESS ||
 	    (r = d->cu.cuCtxSetCurrent(d->context)) != CUDA_SUCCESS)
-		return cannot(d, r, "no context", e);
+		return gpu_cannot(d, r, "no context", e);
 	if ((r = d->cu.cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING)) != CUDA_SUCCESS ||
 	    (r = d->cu.cuEventCreate(&d->begin, CU_EVENT_DEFAULT)) != CUDA_SUCCESS ||
 	    (r = d->cu.cuEventCreate(&d->end, CU_EVENT_DEFAULT)) != CUDA_SUCCESS ||
 	    (r = d->cu.cuEventCreate(&d->last, CU_EVENT_DEFAULT)) != CUDA_SUCCESS ||
 	    (r = d->cu.cuEventRecord(d->last, d->stream)) != CUDA_SUCCESS)
-		return cannot(d, r, "no stream", e);
+		return gpu_cannot(d, r, "no stream", e);
 	driver_uuid(&d->cu, d->id, d->uuid, sizeof d->uuid);
 	d->nvml = nvml_open(d->uuid);
 	return find_granularity(d, e);
@@ -346,7 +352,7 @@ CUresult gpu_enqueue_launch(struct device *d, const struct device_launch *l)
 }
 
 /* What kernels printed, to the caller; the file is empty again. */
-static void take_output(struct device *d)
+void gpu_take_output(struct device *d)
 {
 	char text[4096];
 	fflush(stdout);
@@ -382,15 +388,16 @@ static int gpu_launch(struct device *d, const struct device_launch *l, struct de
 {
 	const char *name = "";
 	float ms = 0;
-	(void)e;
 	memset(out, 0, sizeof *out);
 	CUresult r = d->failed != CUDA_SUCCESS ? d->failed : launch_and_wait(d, l, &ms);
-	take_output(d);
+	gpu_take_output(d);
 	out->modelled.time_us = (double)ms * 1e3;
 	if (r == CUDA_SUCCESS)
 		return 0;
 	gpu_fault(d, r, &out->fault);
-	if (d->cu.cuFuncGetName(&name, d->functions[l->kernel]) == CUDA_SUCCESS)
+	if (gpu_is_defect(r))
+		return gpu_cannot(d, r, "it is defective", e);
+	if (l->kernel < d->n_functions && d->cu.cuFuncGetName(&name, d->functions[l->kernel]) == CUDA_SUCCESS)
 		pretty_name(name, out->fault.kernel, sizeof out->fault.kernel);
 	return 0;
 }
@@ -414,7 +421,8 @@ static int gpu_tensor_map(struct device *d, const struct device_tensor_map *m, v
 static uint32_t gpu_occupancy(struct device *d, uint32_t kernel, uint32_t threads, uint32_t shared_dynamic)
 {
 	int blocks = 0;
-	d->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, d->functions[kernel], (int)threads, shared_dynamic);
+	if (kernel < d->n_functions)
+		d->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, d->functions[kernel], (int)threads, shared_dynamic);
 	return blocks > 0 ? (uint32_t)blocks : 0;
 }
 
@@ -460,8 +468,10 @@ static void gpu_reset(struct device *d)
 	gpu_release_all(d);
 	unload_module(d);
 	CUresult r = d->image ? load_module(d) : CUDA_SUCCESS;
-	if (r != CUDA_SUCCESS)
-		d->failed = r;
+	if (r == CUDA_SUCCESS)
+		return;
+	unload_module(d);
+	d->failed = r;
 }
 
 const struct device_ops device_gpu = {

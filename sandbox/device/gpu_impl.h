@@ -64,6 +64,12 @@ struct device {
 
 /* The error's name, "CUDA_ERROR_ILLEGAL_ADDRESS". */
 const char *gpu_error(struct device *d, CUresult r);
+/* err_system: what can't be done, and the error's name. */
+int gpu_cannot(struct device *d, CUresult r, const char *what, struct err *e);
+/* Is it the hardware's error, which no program can bring about? */
+bool gpu_is_defect(CUresult r);
+/* What kernels have printed, to the caller. */
+void gpu_take_output(struct device *d);
 /* What an error of a kernel or copy is as a fault; sticky ones are remembered. */
 void gpu_fault(struct device *d, CUresult r, struct fault *f);
 /* Enqueue on the stream.  CUDA_SUCCESS, or why not. */

@@ -51,6 +51,15 @@ static const struct gpu_allocation *containing(const struct device *d, uint64_t 
 	return NULL;
 }
 
+/* Not the one that ends there: plain memory has neighbours. */
+static const struct gpu_allocation *starting_at(const struct device *d, uint64_t addr)
+{
+	for (size_t i = d->n; i-- > 0;)
+		if (d->allocations[i].addr == addr)
+			return &d->allocations[i];
+	return NULL;
+}
+
 static bool known(const struct device *d, uint64_t addr, uint64_t size)
 {
 	if (containing(d, addr, size))
@@ -172,8 +181,8 @@ void gpu_release_all(struct device *d)
 /* Read-only pages where the hardware has them; where not, the judge compares the inputs afterwards. */
 int gpu_protect(struct device *d, uint64_t addr, unsigned flags, struct fault *f)
 {
-	const struct gpu_allocation *a = containing(d, addr, 0);
-	if (!a || a->addr != addr)
+	const struct gpu_allocation *a = starting_at(d, addr);
+	if (!a)
 		return bad(f, FAULT_BAD_ARGUMENT, addr, "not the start of an allocation");
 	if (a->reserved)
 		set_access(d, a, !(flags & DEVICE_READ_ONLY));
@@ -318,5 +327,8 @@ int gpu_audit(struct device *d, struct fault *f)
 	for (size_t i = 0; i < d->n && d->failed == CUDA_SUCCESS; i++)
 		if (d->allocations[i].reserved && audit_one(d, &d->allocations[i], data, f) < 0)
 			return -1;
-	return 0;
+	if (d->failed == CUDA_SUCCESS)
+		return 0;
+	gpu_fault(d, d->failed, f);	/* of a copy, say: such a run is not done */
+	return -1;
 }

@@ -18,11 +18,6 @@ void device_steps_free(struct device_step *steps, uint32_t n)
 	free(steps);
 }
 
-static int cannot(struct device *d, CUresult r, const char *what, struct err *e)
-{
-	return err_system(e, "the GPU: %s: %s", what, gpu_error(d, r));
-}
-
 static void destroy(struct device *d, CUgraphExec *g)
 {
 	if (*g && d->failed == CUDA_SUCCESS)
@@ -30,20 +25,21 @@ static void destroy(struct device *d, CUgraphExec *g)
 	*g = NULL;
 }
 
+/* Graphs name the tapes of their time, and the sink. */
 static void destroy_all(struct device *d)
 {
 	for (unsigned i = 0; i < GPU_ORDERS; i++)
 		destroy(d, &d->all[i]);
+	for (uint32_t i = 0; i < d->n_tapes; i++)
+		destroy(d, &d->tapes[i].alone);
 	d->n_replays = 0;
 }
 
 void gpu_forget_tapes(struct device *d)
 {
 	destroy_all(d);
-	for (uint32_t i = 0; i < d->n_tapes; i++) {
-		destroy(d, &d->tapes[i].alone);
+	for (uint32_t i = 0; i < d->n_tapes; i++)
 		device_steps_free(d->tapes[i].steps, d->tapes[i].n);
-	}
 	d->n_tapes = 0;
 }
 
@@ -170,6 +166,15 @@ static int range(struct device *d, int tape, uint32_t *first, uint32_t *n, struc
 	return 0;
 }
 
+/* What was printed is nobody's: it must not come out with the next run's. */
+static int end_replay(struct device *d, CUresult r, struct fault *f, struct err *e)
+{
+	gpu_take_output(d);
+	if (r != CUDA_SUCCESS)
+		gpu_fault(d, r, f);
+	return gpu_is_defect(r) ? gpu_cannot(d, r, "it is defective", e) : 0;
+}
+
 int gpu_replay_prepare(struct device *d, int tape, struct fault *f, struct err *e)
 {
 	uint32_t first, n;
@@ -180,9 +185,7 @@ int gpu_replay_prepare(struct device *d, int tape, struct fault *f, struct err *
 		r = enqueue_tape(d, &d->tapes[i], true);
 	if (r == CUDA_SUCCESS)
 		r = d->cu.cuStreamSynchronize(d->stream);
-	if (r != CUDA_SUCCESS)
-		gpu_fault(d, r, f);
-	return 0;
+	return end_replay(d, r, f, e);
 }
 
 /* Each order is used once before any is used again, so that none is fresh after the first passes. */
@@ -203,14 +206,12 @@ int gpu_replay(struct device *d, int tape, struct device_replay *out, struct fau
 	CUgraphExec *graph = tape < 0 ? choose(d) : &d->tapes[first].alone;
 	CUresult r = cold_make(&d->cold, &d->cu, d->id, d->stream);
 	if (r != CUDA_SUCCESS)
-		return cannot(d, r, "nothing to clear L2 with", e);
+		return gpu_cannot(d, r, "nothing to clear L2 with", e);
 	if (!*graph)
 		r = capture(d, first, n, graph);
 	if (r == CUDA_SUCCESS)
 		r = cold_time(&d->cold, &d->cu, d->stream, d->begin, d->end, *graph, &ms);
 	out->us = (double)ms * 1e3;
 	nvml_clocks(d->nvml, &out->clocks);
-	if (r != CUDA_SUCCESS)
-		gpu_fault(d, r, f);
-	return 0;
+	return end_replay(d, r, f, e);
 }

@@ -244,6 +244,34 @@ TEST(launch_that_the_driver_refuses_is_not_sticky)
 	device_gpu.close(d);
 }
 
+/* Hardware that fails is no verdict on a program. */
+TEST(defect_is_our_own_failure)
+{
+	struct device *d = open_device(true);
+	uint64_t y = alloc(d, 64, 0);
+	struct device_launch l = {.kernel = TOUCH, .grid = {1, 1, 1}, .block = {32, 1, 1}, .params = &y};
+	struct device_report r = {0};
+	struct err e = {0};
+	stub.launch_error = CUDA_ERROR_ECC_UNCORRECTABLE;
+	CHECK_EQ(device_gpu.launch(d, &l, &r, &e), -1);
+	CHECK_EQ((int)e.kind, (int)ERR_SYSTEM);
+	CHECK(device_gpu.broken(d));
+	CHECK_EQ(device_gpu.launch(d, &l, &r, &e), -1);
+	device_gpu.close(d);
+}
+
+TEST(unknown_error_stays)
+{
+	struct device *d = open_device(true);
+	struct fault f = {0};
+	uint64_t y = alloc(d, 64, 0);
+	stub.launch_error = CUDA_ERROR_UNKNOWN;
+	CHECK(touch_at(d, y).kind != (uint32_t)FAULT_NONE);
+	CHECK(device_gpu.broken(d));
+	CHECK_EQ(device_gpu.audit(d, &f), -1);
+	device_gpu.close(d);
+}
+
 /* ---- tapes ---- */
 
 static void *keep(const void *data, size_t size)

@@ -175,6 +175,11 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
 {
 	struct work w = {.kind = KERNEL, .kernel = kernel_of(f)};
 	(void)extra;
+	if (stub.launch_error) {
+		CUresult r = (CUresult)stub.launch_error;
+		stub.launch_error = 0;
+		return r;
+	}
 	if (c->gridDimX > 1000 || c->blockDimX > 1024)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* parameters are taken at the time of the launch */

@@ -17,6 +17,7 @@ extern const struct stub_kernel stub_kernels[];	/* ends with a NULL name; the te
 struct stub_state {
 	unsigned graphs, graph_launches, modules, resets;	/* calls so far */
 	int refuse_image;		/* the next module does not load */
+	int launch_error;		/* what the next launch comes to, unless 0 */
 };
 extern struct stub_state stub;
 
