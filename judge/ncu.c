@@ -2,6 +2,7 @@
 #include "ncu.h"
 
 #include "../sandbox/base/cleanup.h"
+#include "../sandbox/base/tame.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,7 @@ static void explain(const char *log, struct ncu_counts *out)
 			 "for the module nvidia");
 	else
 		snprintf(out->note, sizeof out->note, "ncu counted nothing: %.*s", (int)strcspn(log, "\n"), log);
+	tame(out->note);
 }
 
 int ncu_count(const struct runner *gpu, const struct testcase *t, struct ncu_counts *out, struct err *e)

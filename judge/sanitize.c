@@ -6,7 +6,7 @@
 #include "sanitize.h"
 
 #include "../sandbox/base/cleanup.h"
-#include "../sandbox/base/pretty_name.h"
+#include "../sandbox/base/tame.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -120,8 +120,12 @@ static void add_words(struct fault *f, const char *text, size_t n, const char *n
 	}
 }
 
-static void keep(struct sanitizer_report *out, const struct sanitizer_finding *x)
+static void keep(struct sanitizer_report *out, struct sanitizer_finding *x)
 {
+	/* names of kernels, and of files by #line, are the submission's choice */
+	tame(x->fault.kernel);
+	tame(x->fault.file);
+	tame(x->fault.detail);
 	for (unsigned i = 0; i < out->n; i++) {
 		const struct sanitizer_finding *o = &out->findings[i];
 		if (o->tool == x->tool && o->fault.line == x->fault.line && !strcmp(o->fault.file, x->fault.file))

@@ -82,6 +82,8 @@ char *diagnostics_clean(const char *text, size_t size, size_t max, struct arena 
 		size_t length = c >= 0x80 ? utf8_length((const unsigned char *)text + i, size - i) : 0;
 		if (c == 0x1b) {
 			i += escape_length(text + i, size - i);
+		} else if (c == 0xc2 && length == 2 && (unsigned char)text[i + 1] < 0xa0) {
+			i += 2;			/* U+0080 to U+009F: control characters too */
 		} else if (c >= 0x80) {
 			memcpy(out + n, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
 			n += length ? length : 3;

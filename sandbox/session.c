@@ -8,6 +8,7 @@
 #include "session.h"
 
 #include "base/cleanup.h"
+#include "base/tame.h"
 #include "session_impl.h"
 
 #include <errno.h>
@@ -151,6 +152,7 @@ static void last_words(struct session *s, char *text, size_t size)
 		if (r.err.size)
 			snprintf(text + n, size - (size_t)n, "; it said: %.*s", (int)strcspn(buf_str(&r.err), "\n"), buf_str(&r.err));
 	}
+	tame(text);			/* a tool's words hold names of kernels */
 	jail_result_free(&r);
 	s->jail = NULL;
 }
@@ -239,7 +241,7 @@ static int await(struct session *s, int patience_ms, struct err *e)
 int session_reply(struct session *s, uint32_t kind, struct wire_reply *r, void *data, size_t want, int patience_ms,
 		  struct err *e)
 {
-	CLEANUP_FREE char *packet = malloc(WIRE_PACKET);
+	CLEANUP_FREE char *packet = malloc(WIRE_PACKET + 1);
 	size_t size = 0;
 	if (!packet)
 		BUG("out of memory");
@@ -252,10 +254,11 @@ int session_reply(struct session *s, uint32_t kind, struct wire_reply *r, void *
 	memcpy(r, packet, sizeof *r);
 	const char *text = packet + sizeof *r;
 	size_t extra = size - sizeof *r;
-	if (r->error == ERR_INPUT)
-		return err_input(e, "%.*s", (int)extra, text);
-	if (r->error)
-		return err_system(e, "device process: %.*s", (int)extra, text);
+	if (r->error) {
+		packet[size] = 0;
+		tame(packet + sizeof *r);
+		return r->error == ERR_INPUT ? err_input(e, "%s", text) : err_system(e, "device process: %s", text);
+	}
 	if (r->kind != kind || extra != want)
 		return session_lost(s, "sent a reply of another kind or size", e);
 	if (want)
@@ -474,9 +477,7 @@ int session_replay(struct session *s, int tape, struct device_replay *out, struc
 		return -1;
 	if (c.fault.kind >= FAULT_KINDS)
 		return session_lost(s, "sent a fault of no kind", e);
-	c.fault.kernel[sizeof c.fault.kernel - 1] = 0;
-	c.fault.file[sizeof c.fault.file - 1] = 0;
-	c.fault.detail[sizeof c.fault.detail - 1] = 0;
+	session_tame_fault(&c.fault);
 	*out = c.replay;
 	*f = c.fault;
 	if (f->kind != FAULT_NONE)
@@ -493,6 +494,7 @@ int session_kernel(struct session *s, uint32_t index, struct device_kernel *out,
 		return -1;
 	out->name[sizeof out->name - 1] = 0;
 	out->pretty[sizeof out->pretty - 1] = 0;
+	tame(out->pretty);
 	if (out->n_params > sizeof out->params / sizeof *out->params)
 		return session_lost(s, "described a kernel of impossible shape", e);
 	return 0;

@@ -43,6 +43,8 @@ int session_reply(struct session *s, uint32_t kind, struct wire_reply *r, void *
 int session_take(struct session *s, void *data, size_t size, struct err *e);	/* a stream that the device sends */
 /* The device process broke off or does not answer: end it, say how it went. */
 int session_lost(struct session *s, const char *how, struct err *e);
+/* Terminated strings, fit for a terminal. */
+void session_tame_fault(struct fault *f);
 /* Stop the process, which may be in the middle of something, and have a fresh one with the same image. */
 void session_stop(struct session *s);
 int session_restart(struct session *s, struct err *e);

@@ -8,6 +8,7 @@
 #include "session.h"
 
 #include "base/cleanup.h"
+#include "base/tame.h"
 #include "compile_plan.h"
 #include "session_impl.h"
 
@@ -49,13 +50,25 @@ static int begin(struct session *s, const struct session_run *r, int guest, stru
 
 /* ---- the report ---- */
 
+static void tame_room(char *text, size_t room)
+{
+	text[room - 1] = 0;
+	tame(text);
+}
+
+/* Names of kernels, and of files by #line, are the submission's choice. */
+void session_tame_fault(struct fault *f)
+{
+	tame_room(f->kernel, sizeof f->kernel);
+	tame_room(f->file, sizeof f->file);
+	tame_room(f->detail, sizeof f->detail);
+}
+
 static void terminate_strings(struct control_report *c)
 {
-	c->fault.kernel[sizeof c->fault.kernel - 1] = 0;
-	c->fault.file[sizeof c->fault.file - 1] = 0;
-	c->fault.detail[sizeof c->fault.detail - 1] = 0;
-	c->crash_tensor[sizeof c->crash_tensor - 1] = 0;
-	c->protocol_text[sizeof c->protocol_text - 1] = 0;
+	session_tame_fault(&c->fault);
+	tame_room(c->crash_tensor, sizeof c->crash_tensor);
+	tame_room(c->protocol_text, sizeof c->protocol_text);
 	c->cuda_detail[sizeof c->cuda_detail - 1] = 0;
 	for (char *p = c->cuda_detail; *p; p++)		/* it came from the guest */
 		if (*p < ' ' || *p > '~')
@@ -119,7 +132,7 @@ static int take_lists(struct session *s, struct session_run *r, const struct con
 	r->n_lines = c->n_lines;
 	r->n_traffic = c->n_traffic;
 	for (uint32_t i = 0; i < c->n_lines; i++)
-		r->lines[i].file[sizeof r->lines[i].file - 1] = 0;
+		tame_room(r->lines[i].file, sizeof r->lines[i].file);
 	for (uint32_t i = 0; i < c->n_traffic; i++)
 		r->traffic[i].name[sizeof r->traffic[i].name - 1] = 0;
 	return 0;

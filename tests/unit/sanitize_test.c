@@ -3,6 +3,9 @@
 
 #include "judge/ncu.h"
 #include "judge/sanitize.h"
+#include "sandbox/base/tame.h"
+
+#include <string.h>
 
 static const char memcheck[] =
 	"========= COMPUTE-SANITIZER\n"
@@ -61,6 +64,23 @@ TEST(clean_log_finds_nothing)
 	sanitize_parse("", "memcheck", "my.cu", &r);
 	sanitize_parse("=========", "memcheck", "my.cu", &r);
 	CHECK_EQ(r.n, 0u);
+}
+
+/* A file's name is what the submission's #line says. */
+TEST(escapes_in_names_are_no_escapes)
+{
+	struct sanitizer_report r = {0};
+	sanitize_parse("========= Invalid read at ev\033[2Jil(int)+0x10 in a\033]0;x\007.cu:7\n", "memcheck", "my.cu", &r);
+	CHECK_EQ(r.n, 1u);
+	CHECK_STR(r.findings[0].fault.file, "a?]0;x?.cu");
+	CHECK_STR(r.findings[0].fault.detail, "Invalid read at ev?[2Jil in a?]0;x?.cu:7");
+}
+
+TEST(characters_stay_and_controls_go)
+{
+	char text[] = "\xe4\xb8\x9b \xc3\xa9 \xc2\x9b" "2J \x9b" "2J \x7f\n";
+	tame(text);
+	CHECK_STR(text, "\xe4\xb8\x9b \xc3\xa9 ??2J ?2J ??");
 }
 
 TEST(no_line_is_too_long)
