@@ -1,4 +1,8 @@
-/* One timing run a GPU at a time: see gpu_lock.h.  The file is everybody's and holds nothing; flock is the lock. */
+/* One timing run a GPU at a time: see gpu_lock.h.  The file is everybody's and holds nothing; flock is the lock.
+ *
+ * Its folder is everybody's too: what lies there under that name may be another's trap (a pipe that nobody writes to, a lock that
+ * is never given back), so nothing here waits without end.
+ */
 #include "gpu_lock.h"
 
 #include "../sandbox/base/cleanup.h"
@@ -8,6 +12,41 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 1800, PAUSE_US = 20000, FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+
+/* A regular file, or -1 with errno. */
+static int open_file(const char *path)
+{
+	struct stat st;
+	/* Others' files in a sticky folder may not be opened with O_CREAT: first as it is. */
+	CLEANUP_FD int fd = open(path, FLAGS);
+	if (fd < 0 && (fd = open(path, FLAGS | O_CREAT | O_EXCL, 0644)) >= 0)
+		fchmod(fd, 0644);		/* whatever the umask: others' judges are to see it */
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, FLAGS);		/* another judge was faster */
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	errno = EEXIST;
+	return S_ISREG(st.st_mode) ? take_fd(&fd) : -1;
+}
+
+static int wait_for(int fd, const char *path, struct err *e)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	for (time_t end = t.tv_sec + PATIENCE_S; flock(fd, LOCK_EX | LOCK_NB) < 0; clock_gettime(CLOCK_MONOTONIC, &t)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_errno(e, "cannot lock %s", path);
+		if (t.tv_sec >= end)
+			return err_system(e, "the GPU was not to be had within %d minutes: somebody holds %s (fuser names them)",
+					  PATIENCE_S / 60, path);
+		usleep(PAUSE_US);
+	}
+	return 0;
+}
 
 int gpu_lock(const char *uuid, struct err *e)
 {
@@ -15,16 +54,9 @@ int gpu_lock(const char *uuid, struct err *e)
 	char path[120];
 	for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
 		snprintf(path, sizeof path, "%s/judge-%.60s.lock", folders[i], uuid);
-		/* Others' files in a sticky folder may not be opened with O_CREAT: first as it is. */
-		CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		if (fd < 0)
-			fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-		if (fd < 0)
-			continue;
-		while (flock(fd, LOCK_EX) < 0)
-			if (errno != EINTR)
-				return err_errno(e, "cannot lock %s", path);
-		return take_fd(&fd);
+		CLEANUP_FD int fd = open_file(path);
+		if (fd >= 0)
+			return wait_for(fd, path, e) < 0 ? -1 : take_fd(&fd);
 	}
 	return err_errno(e, "cannot make the lock of the GPU, %s", path);
 }

@@ -4,7 +4,7 @@
 
 #include "../sandbox/base/err.h"
 
-/* Wait for the GPU of this uuid.  A descriptor to close when done, or -1. */
+/* Wait for the GPU of this uuid, half an hour at most.  A descriptor to close when done, or -1. */
 int gpu_lock(const char *uuid, struct err *e);
 
 #endif
