@@ -6,9 +6,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LOG_MAX = 8 << 20 };
@@ -27,6 +29,10 @@ int gpu_tool_open(struct gpu_tool *t, const char *name, struct err *e)
 		*t->folder = 0;
 		return err_errno(e, "cannot make a folder in /tmp");
 	}
+	/* In a folder of everybody's a tool would take scripts from anybody. */
+	snprintf(t->home, sizeof t->home, "%s/.home", t->folder);
+	if (mkdir(t->home, 0700) < 0)
+		return err_errno(e, "cannot make %s", t->home);
 	snprintf(t->log, sizeof t->log, "%s/%%p.log", t->folder);
 	gpu_tool_add(t, t->path);
 	return 0;
@@ -75,7 +81,8 @@ int gpu_tool_run(struct gpu_tool *t, const struct runner *like, const struct tes
 		 struct buf *log, struct err *e)
 {
 	struct runner r = {.options = like->options, .device = like->device, .grading = like->grading, .arena = like->arena};
-	struct session_options o = {.device = r.device, .unsandboxed = r.options->unsandboxed, .no_checks = true, .tool = t->argv};
+	struct session_options o = {.device = r.device, .unsandboxed = r.options->unsandboxed, .no_checks = true, .tool = t->argv,
+				    .tool_home = t->home};
 	CLEANUP_FD int oracle = oracle_open(r.options->problem, r.options->unsandboxed, e);
 	if (oracle < 0)
 		return -1;
@@ -90,15 +97,15 @@ int gpu_tool_run(struct gpu_tool *t, const struct runner *like, const struct tes
 	return read_logs(t, log, e);
 }
 
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *level)
+{
+	(void)st, (void)kind, (void)level;
+	return remove(path);
+}
+
 void gpu_tool_close(struct gpu_tool *t)
 {
-	DIR *d = *t->folder ? opendir(t->folder) : NULL;
-	if (!d)
-		return;
-	for (struct dirent *f; (f = readdir(d));)
-		if (*f->d_name != '.')
-			unlinkat(dirfd(d), f->d_name, 0);
-	closedir(d);
-	rmdir(t->folder);
+	if (*t->folder)
+		nftw(t->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	*t->folder = 0;
 }

@@ -9,7 +9,7 @@
 #include "grade_case.h"
 
 struct gpu_tool {
-	char path[300], folder[64], log[96];	/* log: for the tool's --log-file */
+	char path[300], folder[64], log[96], home[96];	/* log: for the tool's --log-file */
 	const char *argv[40];
 	unsigned n;
 };

@@ -51,7 +51,8 @@ static void find_libraries(struct session *s, struct jail_spec *spec)
 	for (size_t n; more && *more; more += n + (more[n] == ':'))
 		if ((n = strcspn(more, ":")))
 			add_folder(s, more, n);
-	const char *const environment[] = {"CUDA_CACHE_DISABLE=1", *s->search ? s->search : "JUDGE=1", "HOME=/tmp", NULL};
+	snprintf(s->home, sizeof s->home, "HOME=%s", s->options.tool_home ? s->options.tool_home : "/tmp");
+	const char *const environment[] = {"CUDA_CACHE_DISABLE=1", *s->search ? s->search : "JUDGE=1", s->home, NULL};
 	memcpy(s->environment, environment, sizeof environment);
 	spec->envp = s->environment;
 	spec->mounts = s->folders;

@@ -36,6 +36,7 @@ struct session_options {
 	/* A command that runs a GPU's device process: compute-sanitizer or ncu with its options, NULL-terminated, argv[0] a path.
 	 * Such tools need much of the host, so there is no jail: for one's own code only. */
 	const char *const *tool;
+	const char *tool_home;		/* its HOME, where it keeps files and looks for scripts: a folder that is nobody else's */
 };
 
 struct session *session_open(const struct session_options *o, struct err *e);
