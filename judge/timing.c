@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 4, ALONE_CHECKS = 2, LOOKS_MAX = 8, LATER = 16, THREADS = 16,
+enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 4, ALONE_CHECKS = 2, LOOKS_MIN = 2, LOOKS_MAX = 24, LATER = 16, THREADS = 16,
        CHUNK = 4096, CHUNKS = 3, CHUNK_ALIGN = 64, ATTEMPTS = 2 };
 static const double PRECISION = 0.005, STEADY = 0.05, SECONDS = 2.5;
 static const uint64_t HOST_MAX = 6ull << 30;
@@ -39,7 +39,7 @@ struct work {
 	struct run_case *sets;
 	unsigned n;
 	struct look looks[LOOKS_MAX];
-	unsigned n_looks;
+	unsigned n_looks, looks_drawn;
 	int oracle;
 	/* oracles on threads */
 	pthread_mutex_t lock;
@@ -262,15 +262,33 @@ static int verify(struct work *w, unsigned set, unsigned n_passes, struct err *e
 
 /* ---- looks ---- */
 
+static void forget_look(struct look *l)
+{
+	answer_free(&l->answer);
+	for (unsigned k = 0; k < PROBLEM_MAX_TENSORS; k++)
+		free(l->got[k]);
+	memset(l, 0, sizeof *l);
+}
+
 static void forget_looks(struct work *w)
 {
-	for (unsigned i = 0; i < w->n_looks; i++) {
-		answer_free(&w->looks[i].answer);
-		for (unsigned k = 0; k < PROBLEM_MAX_TENSORS; k++)
-			free(w->looks[i].got[k]);
-	}
-	memset(w->looks, 0, sizeof w->looks);
-	w->n_looks = 0;
+	for (unsigned i = 0; i < w->n_looks; i++)
+		forget_look(&w->looks[i]);
+	w->n_looks = w->looks_drawn = 0;
+}
+
+/* Of more looks than there is memory for each is as likely to be kept: were the last ones left out, late passes would be free. */
+static struct look *place_for_look(struct work *w)
+{
+	uint64_t room = HOST_MAX / answer_size(&w->tests[0]), i;
+	room = room < LOOKS_MIN ? LOOKS_MIN : room > LOOKS_MAX ? LOOKS_MAX : room;
+	w->looks_drawn++;
+	if (w->n_looks < room)
+		return &w->looks[w->n_looks++];
+	if ((i = draw(w->looks_drawn)) >= room)
+		return NULL;
+	forget_look(&w->looks[i]);
+	return &w->looks[i];
 }
 
 static int copy_answer(const struct answer *from, struct answer *to, struct err *e)
@@ -291,9 +309,9 @@ static int copy_answer(const struct answer *from, struct answer *to, struct err 
 static int look_at(struct work *w, unsigned set, unsigned n_passes, bool alone, struct err *e)
 {
 	const struct testcase *t = &w->tests[set];
-	if (w->n_looks == LOOKS_MAX)
+	struct look *l = place_for_look(w);
+	if (!l)
 		return 0;
-	struct look *l = &w->looks[w->n_looks++];
 	l->set = set;
 	l->pass = n_passes;
 	l->alone = alone;
