@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A sanitizer's build is for tests, and slow. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SLOWER = 10 };
+#else
+enum { SLOWER = 1 };
+#endif
+
 enum { OUTPUT_KIB = 64, PROCESSES = 1, MAX_KERNELS = 4096 };
 
 /* ---- the device process ---- */
@@ -77,7 +84,7 @@ int case_lay_out(struct run_case *c, struct err *e)
 int case_run(struct run_case *c, bool tape, struct err *e)
 {
 	const struct problem *p = c->t->problem;
-	unsigned ms = (unsigned)(p->seconds * 1000);
+	unsigned ms = (unsigned)(p->seconds * 1000) * SLOWER;
 	c->run = (struct session_run){
 		.guest_fd = c->runner->grading->compiled.guest_fd,
 		.solve = c->solve, .n_solve = p->n_arguments,

@@ -35,6 +35,8 @@ static char *with_predicate(void)
 	/* The predicate's declaration, which the text above leaves to here. */
 	char *text = malloc(sizeof image + 32);
 	const char *at = strstr(image, ".reg .u64 %rd<6>;");
+	if (!text || !at)
+		abort();
 	sprintf(text, "%.*s.reg .pred %%p<1>; %s", (int)(at - image), image, at);
 	return text;
 }

@@ -292,7 +292,7 @@ static void look_at_cases(const struct problem *p)
 	CHECK_EQ(testcase_make(p, &p->cases[1], &b, "local", &y, &e), 0);
 	CHECK(memcmp(x.seed, y.seed, sizeof x.seed));
 	for (int i = 0; i < 32; i++) {
-		char judging[8];
+		char judging[16];
 		snprintf(judging, sizeof judging, "%d", i);
 		CHECK_EQ(testcase_make(p, &p->cases[1], &a, judging, &y, &e), 0);
 		int64_t n, k;

@@ -3,6 +3,8 @@
 
 #include "judge/ncu.h"
 #include "judge/sanitize.h"
+
+#include <string.h>
 #include "sandbox/base/tame.h"
 
 #include <string.h>
