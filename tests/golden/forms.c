@@ -203,12 +203,25 @@ static uint16_t half_value(uint64_t *s, bool bf)
 	return (uint16_t)((r >> 40 & 1) << 15 | (bias - 4 + (r >> 41) % 8) << bits | (r >> 48 & ((1u << bits) - 1)));
 }
 
+static uint64_t half_pair(uint64_t *s, bool bf)
+{
+	uint64_t low = half_value(s, bf);
+	return low | (uint64_t)half_value(s, bf) << 16;
+}
+
+/* A number of any width.  Two draws in an order that the data was made with, whatever the compiler would choose. */
+static uint64_t narrowed(uint64_t *s)
+{
+	int64_t value = (int64_t)next(s);
+	return (uint64_t)(value >> next(s) % 64);
+}
+
 static uint64_t draw(const char *pool, uint64_t *s, unsigned thread)
 {
 	uint64_t r = next(s);
 	switch (pool[0]) {
 	case 'i':	/* integers */
-		return r & 1 ? PICK(special_int) : r & 2 ? next(s) : (uint64_t)((int64_t)next(s) >> (next(s) % 64));
+		return r & 1 ? PICK(special_int) : r & 2 ? next(s) : narrowed(s);
 	case 's':	/* shift amounts, positions, lengths */
 		return r & 1 ? next(s) % 70 : r & 2 ? next(s) % 300 : PICK(special_int);
 	case 'f':
@@ -228,9 +241,9 @@ static uint64_t draw(const char *pool, uint64_t *s, unsigned thread)
 	case 'o':	/* f64 of ordinary size */
 		return (r >> 8 & 1) << 63 | (1023ull - 4 + (r >> 9) % 8) << 52 | next(s) >> 12;
 	case 'h':
-		return half_value(s, false) | (uint64_t)half_value(s, false) << 16;
+		return half_pair(s, false);
 	case 'b':
-		return half_value(s, true) | (uint64_t)half_value(s, true) << 16;
+		return half_pair(s, true);
 	case 'm':	/* matrix operands in f16: finite, of ordinary size */
 	case 'n': {	/* the same in bf16 */
 		unsigned bias = pool[0] == 'n' ? 127 : 15, bits = pool[0] == 'n' ? 7 : 10;
