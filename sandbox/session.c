@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 _Static_assert((int)SESSION_TENSORS_MAX == (int)CONTROL_TENSORS_MAX, "session.h and wire.h agree");
 enum { REPLAY_MS = 30000, TOOL_MS = 60000 };
@@ -78,6 +80,14 @@ static int under_tool(struct session *s, struct jail_spec *spec, struct err *e)
 	return 0;
 }
 
+/* Neither a packet that it does not take nor a stream that it does not end is waited for without end. */
+static void bound_waits(int control)
+{
+	const struct timeval patience = {SESSION_PATIENCE_MS / 1000, 0};
+	setsockopt(control, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	setsockopt(control, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+}
+
 static int start(struct session *s, struct err *e)
 {
 	static const char *const argv[] = {"judge", "__device", NULL};
@@ -113,6 +123,7 @@ static int start(struct session *s, struct err *e)
 	if (!s->jail)
 		return err_wrap(e, "cannot start the device process");
 	s->control = take_fd(&ours);
+	bound_waits(s->control);
 	return 0;
 }
 
@@ -166,8 +177,7 @@ void session_stop(struct session *s)
 	s->control = -1;
 	if (s->jail) {
 		/* a tool has its findings to write once the process it watches is gone */
-		struct pollfd gone = {jail_pidfd(s->jail), POLLIN, 0};
-		if (!s->options.tool || poll(&gone, 1, TOOL_MS) != 1)
+		if (!s->options.tool || !session_ready(jail_pidfd(s->jail), TOOL_MS))
 			jail_kill(s->jail);
 		last_words(s, words, sizeof words);
 	}
@@ -181,9 +191,8 @@ int session_lost(struct session *s, const char *how, struct err *e)
 		close(s->control);
 	s->control = -1;
 	if (s->jail) {
-		struct pollfd gone = {jail_pidfd(s->jail), POLLIN, 0};
 		/* It may be on its way out; else it is told to go. */
-		if (poll(&gone, 1, 500) != 1)
+		if (!session_ready(jail_pidfd(s->jail), 500))
 			jail_kill(s->jail);
 		last_words(s, words, sizeof words);
 	}
@@ -229,14 +238,19 @@ int session_send(struct session *s, const void *message, size_t size, int fd, st
 	return 0;
 }
 
-static int await(struct session *s, int patience_ms, struct err *e)
+bool session_ready(int fd, int patience_ms)
 {
-	struct pollfd p = {s->control, POLLIN, 0};
+	struct pollfd p = {fd, POLLIN, 0};
 	int n;
 	do
 		n = poll(&p, 1, patience_ms);
 	while (n < 0 && errno == EINTR);
-	return n == 1 ? 0 : session_lost(s, "does not answer", e);
+	return n == 1;
+}
+
+static int await(struct session *s, int patience_ms, struct err *e)
+{
+	return session_ready(s->control, patience_ms) ? 0 : session_lost(s, "does not answer", e);
 }
 
 int session_reply(struct session *s, uint32_t kind, struct wire_reply *r, void *data, size_t want, int patience_ms,
@@ -467,8 +481,7 @@ int session_replay(struct session *s, int tape, struct device_replay *out, struc
 	struct wire_reply r;
 	if (session_send(s, &m, sizeof m, -1, e) < 0)
 		return -1;
-	struct pollfd p = {s->control, POLLIN, 0};
-	if (poll(&p, 1, REPLAY_MS) == 0) {
+	if (!session_ready(s->control, REPLAY_MS)) {
 		*f = (struct fault){.kind = FAULT_BUDGET};
 		snprintf(f->detail, sizeof f->detail, "the kernels did not end within %d s when they were launched again", REPLAY_MS / 1000);
 		session_stop(s);

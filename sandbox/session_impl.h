@@ -35,6 +35,8 @@ struct session {
 
 enum { SESSION_PATIENCE_MS = 120000 };	/* for an answer to anything but a run */
 
+/* Is there something to read, or the other end gone, within this time (-1: no limit)?  Signals do not cut it short. */
+bool session_ready(int fd, int patience_ms);
 /* Send a request (and a descriptor unless -1). */
 int session_send(struct session *s, const void *message, size_t size, int fd, struct err *e);
 /* Receive its reply and what follows it in the packet, exactly `want` bytes of `data`.  -1: the device said no (e has its

@@ -13,7 +13,6 @@
 #include "session_impl.h"
 
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,8 +240,7 @@ int session_run(struct session *s, struct session_run *r, struct err *e)
 		session_stop(s);	/* the run never came to be: a fresh process is the surest way back */
 		return -1;
 	}
-	struct pollfd report = {s->control, POLLIN, 0};
-	if (poll(&report, 1, patience(r, began)) != 1)
+	if (!session_ready(s->control, patience(r, began)))
 		return cut_off(s, r);
 	return take_report(s, r, e);
 }
