@@ -9,7 +9,7 @@ Q       = $(if $(V),,@)
 VERSION := 0.1.0
 
 HARDEN   = -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fcf-protection
-SANITIZE = $(if $(SAN),-fsanitize=address$(COMMA)undefined -fno-omit-frame-pointer,$(HARDEN))
+SANITIZE = $(if $(SAN),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer,$(HARDEN))
 COMMA    = ,
 # Instrumented code at -O3 takes gcc minutes a file and finds nothing more.
 OPTIMISE = $(if $(SAN),-O1,-O$(1))

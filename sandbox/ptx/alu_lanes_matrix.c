@@ -311,7 +311,7 @@ static int64_t cut_term(int64_t m, int exponent, int unit)
 {
 	int down = unit - exponent;
 	if (down <= 0)
-		return m << -down;
+		return (int64_t)((uint64_t)m << -down);
 	return down > 62 ? 0 : m < 0 ? -(-m >> down) : m >> down;
 }
 static float far_sum(const f32 *a, const f32 (*b)[8], float c, unsigned k, int least, bool half)
