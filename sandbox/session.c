@@ -34,7 +34,9 @@ static bool is_gpu(const struct session *s)
 static void add_folder(struct session *s, const char *path, size_t n)
 {
 	char *name = s->folder_names[s->n_folders];
-	if (s->n_folders == sizeof s->folders / sizeof *s->folders || *path != '/' || n >= sizeof s->folder_names[0])
+	/* not "/", which would bring the host's files into the jail */
+	if (s->n_folders == sizeof s->folders / sizeof *s->folders || *path != '/' || strspn(path, "/") >= n ||
+	    n >= sizeof s->folder_names[0])
 		return;
 	snprintf(name, sizeof s->folder_names[0], "%.*s", (int)n, path);
 	s->folders[s->n_folders++] = (struct jail_mount){name, name};
