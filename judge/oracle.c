@@ -2,6 +2,7 @@
 #include "oracle.h"
 
 #include "../sandbox/base/cleanup.h"
+#include "../sandbox/base/tame.h"
 #include "../sandbox/jail.h"
 #include "element.h"
 #include "oracle_build.h"
@@ -236,7 +237,9 @@ static int ask(int exe_fd, const struct testcase *t, const struct answer *given,
 		char sizes[200];
 		sizes_text(&t->sizes, sizes, sizeof sizes);
 		answer_free(out);
-		return err_wrap(e, "the oracle of problem %s, case \"%s\" (%s)", t->problem->id, t->spec->name, sizes);
+		err_wrap(e, "the oracle of problem %s, case \"%s\" (%s)", t->problem->id, t->spec->name, sizes);
+		tame(e->text);		/* a package's words */
+		return -1;
 	}
 	return 0;
 }
