@@ -123,7 +123,7 @@ static cudaError_t check_cluster(const struct kernel *k, dim3 grid, dim3 c)
 	if (properties()->emulated || properties()->major < 9)
 		return guest_explain(cudaErrorNotSupported, "launch of %s: clusters of %ux%ux%u blocks; %s has none", k->info.pretty, c.x, c.y,
 				     c.z, properties()->name);
-	if (!c.y || !c.z || c.x > 16 || c.y > 16 || c.z > 16 || c.x * c.y * c.z > 16 || grid.x % c.x || grid.y % c.y || grid.z % c.z)
+	if (!c.x || !c.y || !c.z || c.x > 16 || c.y > 16 || c.z > 16 || c.x * c.y * c.z > 16 || grid.x % c.x || grid.y % c.y || grid.z % c.z)
 		return guest_explain(cudaErrorInvalidClusterSize, "launch of %s: clusters of %ux%ux%u blocks must divide the grid (%ux%ux%u) "
 				     "and hold 16 blocks at most", k->info.pretty, c.x, c.y, c.z, grid.x, grid.y, grid.z);
 	return cudaSuccess;
@@ -198,15 +198,19 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 		if (a->id == cudaLaunchAttributeCooperative)
 			cooperative = a->val.cooperative != 0;
 		else if (a->id == cudaLaunchAttributeClusterDimension &&
-			 (uint64_t)a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1)
+			 (a->val.clusterDim.x > 1 || a->val.clusterDim.y > 1 || a->val.clusterDim.z > 1))
 			cluster = (dim3){a->val.clusterDim.x, a->val.clusterDim.y, a->val.clusterDim.z};
 		/* The others (priority, access policy, programmatic order) are hints where work is done in order. */
 	}
 	cudaError_t e = guest_launch_op(func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, cooperative, &op);
-	if (!e && cluster.x)
-		e = check_cluster(op.kernel, config->gridDim, cluster);
 	if (e)
 		return e;
+	if (cluster.x || cluster.y || cluster.z)
+		e = check_cluster(op.kernel, config->gridDim, cluster);
+	if (e) {
+		free(op.params);
+		return e;
+	}
 	op.launch.cluster[0] = cluster.x;
 	op.launch.cluster[1] = cluster.y;
 	op.launch.cluster[2] = cluster.z;
