@@ -29,7 +29,7 @@ struct device {
 	uint64_t variable;
 };
 
-static const uint64_t null_base = 0x7f0000000000, null_room = 1ull << 30;
+static const uint64_t null_base = 0x100000000000, null_room = 1ull << 30;
 
 static int null_open(const struct device_options *o, struct device **out, struct err *e)
 {

@@ -32,11 +32,13 @@
 #include <stdint.h>
 
 /* Generic address windows.  Shared and local windows are small ranges of the 64-bit space; all else is global (const
- * variables and kernel parameters have global addresses too, in allocations of their own). */
+ * variables and kernel parameters have global addresses too, in allocations of their own).  Global memory lies where no
+ * host program's does: above its heap, below where Linux puts mappings and stacks, wherever these are moved at random.  The guest
+ * runtime tells host from device by address. */
 #define MEM_SHARED_BASE 0x0000010000000000ull	/* .. + 16 MiB: this block's shared memory */
 #define MEM_LOCAL_BASE  0x0000020000000000ull	/* .. + 16 MiB: this thread's local memory */
 #define MEM_WINDOW      0x0000000001000000ull
-#define MEM_GLOBAL_BASE 0x00007f0000000000ull
+#define MEM_GLOBAL_BASE 0x0000100000000000ull
 
 /* ---- the device's global memory ---- */
 
