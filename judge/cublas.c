@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { WALL_MS = 60000, OUTPUT = 64 << 10, ATTEMPTS = 2, MAX_MHZ = 100000 };
-static const double MAX_US = 1e9, CLOCK_CHANGE = 0.03, STEADY = 0.05;	/* as in timing.c */
+static const double MAX_US = 1e9;
 static const char MEND[] = "it comes with the CUDA Toolkit (libcublas)";
 
 /* ---- the process ---- */
@@ -94,7 +94,7 @@ static int parse_clocks(const struct json *j, struct kept_time *t, struct err *e
 		return -1;
 	if (json_count(mhz) != 2 || !json_is_number(json_first(mhz)) || !json_is_number(most = json_next(json_first(mhz))))
 		return json_fail(j, mhz, e, "is not two clocks");
-	t->disturbed = throttle != 0 || json_value(json_first(mhz)) < (1 - CLOCK_CHANGE) * json_value(most);
+	t->disturbed = throttle != 0 || json_value(json_first(mhz)) < (1 - TIMING_CLOCK_CHANGE) * json_value(most);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static int parse_times(const struct json *j, struct kept_time *t, struct err *e)
 	}
 	t->passes = n;
 	timing_median(us, n, &t->us, &t->low_us, &t->high_us, &t->spread);
-	t->disturbed |= t->spread > STEADY;
+	t->disturbed |= t->spread > TIMING_STEADY;
 	return 0;
 }
 

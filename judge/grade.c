@@ -2,6 +2,7 @@
 #include "grade.h"
 
 #include "../sandbox/base/cleanup.h"
+#include "../sandbox/base/clock.h"
 #include "baseline.h"
 #include "device_choice.h"
 #include "grade_case.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct work {				/* one grading, while it goes on */
 	const struct grade_options *o;
@@ -33,13 +33,6 @@ struct work {				/* one grading, while it goes on */
 	int compile_rc;
 	struct err compile_err;
 };
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* ---- the cases ---- */
 
@@ -131,44 +124,44 @@ static int finish_compiler(struct work *w, struct err *e)
 
 /* ---- running ---- */
 
-/* On the GPU: the floor is of the peaks measured there. */
-static int time_one(struct work *w, struct runner *runner, struct case_report *r, struct err *e)
+/* Floor and efficiency of a timing case that was right; a GPU's floor is of the peaks measured there. */
+static int rate(struct work *w, struct case_report *r, struct err *e)
 {
+	const char *unit = w->o->problem->unit;
 	double bytes, flops;
-	if (timing_case(runner, r->spec, r, e) < 0)
-		return err_wrap(e, "timing case \"%s\"", r->spec->name);
-	if (r->verdict != VERDICT_AC)
-		return 0;
 	if (testcase_work(&w->cases[r - w->g->cases], &bytes, &flops, e) < 0)
 		return -1;
-	r->floor_us = calibration_floor_us(&w->g->calibration, bytes, flops, w->o->problem->unit);
+	r->floor_us = r->gpu ? calibration_floor_us(&w->g->calibration, bytes, flops, unit) : model_floor_us(&w->g->device, bytes, flops, unit);
 	if (isnan(r->floor_us))
 		return err_input(e, "%s lacks what problem %s counts in (%s): it can't be graded on it", w->g->device.name, w->o->problem->id,
-				 w->o->problem->unit);
+				 unit);
 	r->efficiency = score_efficiency(r->floor_us, r->book.time_us, r->gpu ? SCORE_SLACK_MEASURED : SCORE_SLACK_MODELLED, &r->impossible);
 	return 0;
 }
 
-static int run_one(struct work *w, struct runner *runner, unsigned i, struct err *e)
+static int run_and_check(struct work *w, struct runner *runner, unsigned i, struct err *e)
 {
 	struct case_report *r = &w->g->cases[i];
 	const struct answer *a;
-	double bytes, flops;
-	if (r->gpu && r->spec->timing)
-		return time_one(w, runner, r, e);
 	if (oracle_pool_get(w->oracles, i, &a, e) < 0)
 		return -1;
 	if (runner_case(runner, &w->cases[i], a, r, e) < 0)
 		return err_wrap(e, "case \"%s\"", r->spec->name);
 	r->quantization_error = a->quantization_error;
 	oracle_pool_release(w->oracles, i);
-	if (r->spec->timing && r->verdict == VERDICT_AC) {
-		if (testcase_work(&w->cases[i], &bytes, &flops, e) < 0)
-			return -1;
-		r->floor_us = model_floor_us(&w->g->device, bytes, flops, w->o->problem->unit);
-		r->efficiency = score_efficiency(r->floor_us, r->book.time_us, r->gpu ? SCORE_SLACK_MEASURED : SCORE_SLACK_MODELLED, &r->impossible);
-	}
 	return 0;
+}
+
+static int run_one(struct work *w, struct runner *runner, unsigned i, struct err *e)
+{
+	struct case_report *r = &w->g->cases[i];
+	if (r->gpu && r->spec->timing) {
+		if (timing_case(runner, r->spec, r, e) < 0)
+			return err_wrap(e, "timing case \"%s\"", r->spec->name);
+	} else if (run_and_check(w, runner, i, e) < 0) {
+		return -1;
+	}
+	return r->spec->timing && r->verdict == VERDICT_AC ? rate(w, r, e) : 0;
 }
 
 static void decide(struct grading *g, const struct case_report *r)
@@ -406,6 +399,15 @@ static void compare(struct work *w)
 		baseline_add(w->o, w->emulated, w->g);
 }
 
+/* The GPU's timing cases, which are the last, ask oracles of their own, for inputs of their own. */
+static unsigned pooled(const struct grading *g)
+{
+	unsigned n = g->n_cases;
+	while (n && g->cases[n - 1].gpu && g->cases[n - 1].spec->timing)
+		n--;
+	return n;
+}
+
 static int run_all(struct work *w, struct err *e)
 {
 	const struct grade_options *o = w->o;
@@ -420,7 +422,7 @@ static int run_all(struct work *w, struct err *e)
 	progress_stage(o->progress, "compile", 0);
 	if (start_compiler(w, e) < 0)
 		return -1;
-	w->oracles = oracle_pool_start(o->problem, w->cases, w->g->n_cases, o->threads ? o->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+	w->oracles = oracle_pool_start(o->problem, w->cases, pooled(w->g), o->threads ? o->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
 				       o->unsandboxed);
 	struct err session_err = {0};
 	int opened = 0;
@@ -495,7 +497,7 @@ static void score(struct grading *g)
 
 int grade(const struct grade_options *o, struct grading *g, struct err *e)
 {
-	double began = now();
+	double began = clock_seconds();
 	memset(g, 0, sizeof *g);
 	g->arena = arena_new();
 	g->problem = o->problem;
@@ -531,7 +533,7 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 		return -1;
 	}
 	score(g);
-	g->seconds = now() - began;
+	g->seconds = clock_seconds() - began;
 	return 0;
 }
 

@@ -2,6 +2,8 @@
  * to be alive. */
 #include "progress.h"
 
+#include "../sandbox/base/clock.h"
+
 #include "../sandbox/base/err.h"
 
 #include <pthread.h>
@@ -22,13 +24,6 @@ struct progress {
 	double began;
 };
 
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void draw(struct progress *p)
 {
 	static const char *const turning[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
@@ -42,7 +37,7 @@ static void draw(struct progress *p)
 		term_bar(t, (double)p->done / p->total, 12);
 		fprintf(t->file, " %u/%u ", p->done, p->total);
 	}
-	term_put(t, STYLE_DIM, "%s %.1f s", p->detail, now() - p->began);
+	term_put(t, STYLE_DIM, "%s %.1f s", p->detail, clock_seconds() - p->began);
 	fflush(t->file);
 }
 
@@ -89,7 +84,7 @@ void progress_stage(struct progress *p, const char *name, unsigned total)
 	*p->detail = 0;
 	p->done = 0;
 	p->total = total;
-	p->began = now();
+	p->began = clock_seconds();
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -2,6 +2,8 @@
 #include "timing.h"
 
 #include "../sandbox/base/cleanup.h"
+#include "../sandbox/base/clock.h"
+#include "../sandbox/base/draw.h"
 #include "element.h"
 #include "gpu_lock.h"
 #include "oracle.h"
@@ -13,13 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 4, ALONE_CHECKS = 2, LOOKS_MIN = 2, LOOKS_MAX = 24, LATER = 16, THREADS = 16,
        CHUNK = 4096, CHUNKS = 3, CHUNK_ALIGN = 64, ATTEMPTS = 2 };
-static const double PRECISION = 0.005, STEADY = 0.05, SECONDS = 2.5;
+static const double PRECISION = 0.005, SECONDS = 2.5;
 static const uint64_t HOST_MAX = 6ull << 30;
 
 /* Inputs and outputs of a set after a pass, to be checked when time no longer matters. */
@@ -40,6 +40,7 @@ struct work {
 	unsigned n;
 	struct look looks[LOOKS_MAX];
 	unsigned n_looks, looks_drawn;
+	struct device_properties gpu;
 	int oracle;
 	/* oracles on threads */
 	pthread_mutex_t lock;
@@ -47,21 +48,6 @@ struct work {
 	bool again, failed;
 	struct err err;
 };
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static uint64_t draw(uint64_t below)
-{
-	uint64_t x;
-	if (getrandom(&x, sizeof x, 0) != sizeof x)
-		BUG("no random numbers");
-	return below ? x % below : 0;
-}
 
 /* ---- figures ---- */
 
@@ -151,13 +137,12 @@ static int make_sets(struct work *w, struct err *e)
 {
 	const struct grade_options *o = w->runner->options;
 	struct testcase first;
-	struct device_properties g;
 	uint64_t bytes = 0;
-	if (testcase_make(o->problem, w->spec, &o->secret, o->judging, &first, e) < 0 || session_properties(w->runner->session, &g, e) < 0)
+	if (testcase_make(o->problem, w->spec, &o->secret, o->judging, &first, e) < 0 || session_properties(w->runner->session, &w->gpu, e) < 0)
 		return -1;
 	for (unsigned i = 0; i < o->problem->n_arguments; i++)
 		bytes += first.tensors[i].bytes;
-	w->n = timing_sets(bytes, answer_size(&first), g.l2_bytes, o->problem->n_arguments);
+	w->n = timing_sets(bytes, answer_size(&first), w->gpu.l2_bytes, o->problem->n_arguments);
 	w->tests = calloc(w->n, sizeof *w->tests);
 	w->answers = calloc(w->n, sizeof *w->answers);
 	w->sets = calloc(w->n, sizeof *w->sets);
@@ -205,14 +190,14 @@ static int record(struct work *w, struct err *e)
 static int mutate(struct work *w, unsigned set, struct err *e)
 {
 	const struct problem *p = w->tests[set].problem;
-	unsigned from = (set + 1 + (unsigned)draw(w->n - 1)) % w->n;
+	unsigned from = (set + 1 + (unsigned)draw_below(w->n - 1)) % w->n;
 	for (unsigned i = 0; i < p->n_arguments; i++) {
 		uint64_t size = w->tests[set].tensors[i].bytes;
 		if (p->arguments[i].role != ROLE_INPUT)
 			continue;
 		for (unsigned k = 0; k < (size > 64 * CHUNK ? CHUNKS : 1); k++) {
 			uint64_t n = size / 2 < CHUNK ? (size + 1) / 2 : CHUNK;
-			uint64_t at = draw(size - n + 1) / CHUNK_ALIGN * CHUNK_ALIGN;
+			uint64_t at = draw_below(size - n + 1) / CHUNK_ALIGN * CHUNK_ALIGN;
 			n = n / element_bytes(p->arguments[i].type) * element_bytes(p->arguments[i].type);
 			char *mine = (char *)(uintptr_t)w->answers[set].tensors[i].data + at;	/* the answer's own map */
 			memcpy(mine, (const char *)w->answers[from].tensors[i].data + at, n);
@@ -231,6 +216,14 @@ static int mutate_all(struct work *w, struct err *e)
 	return 0;
 }
 
+/* A fault of a replay becomes the verdict. */
+static void say_fault(struct case_report *out, const char *how)
+{
+	const struct fault *f = &out->fault;
+	case_say(out, verdict_find(fault_verdict(f->kind)), "right when solve() runs, but its launches, done again %s, fail: %s%s%s", how,
+		 fault_name(f->kind), *f->detail ? ": " : "", f->detail);
+}
+
 /* One pass; *us: of one solve().  A fault becomes the verdict. */
 static int pass(struct work *w, double *us, struct device_clocks *clocks, struct err *e)
 {
@@ -241,8 +234,7 @@ static int pass(struct work *w, double *us, struct device_clocks *clocks, struct
 	*us = replay.us / w->n;
 	*clocks = replay.clocks;
 	if (f->kind != FAULT_NONE)
-		case_say(w->out, verdict_find(fault_verdict(f->kind)), "right when solve() runs, but its launches, done again on other inputs, "
-			 "fail: %s%s%s", fault_name(f->kind), *f->detail ? ": " : "", f->detail);
+		say_fault(w->out, "on other inputs");
 	return 0;
 }
 
@@ -285,7 +277,7 @@ static struct look *place_for_look(struct work *w)
 	w->looks_drawn++;
 	if (w->n_looks < room)
 		return &w->looks[w->n_looks++];
-	if ((i = draw(w->looks_drawn)) >= room)
+	if ((i = draw_below(w->looks_drawn)) >= room)
 		return NULL;
 	forget_look(&w->looks[i]);
 	return &w->looks[i];
@@ -353,8 +345,7 @@ static int check_alone(struct work *w, unsigned set, unsigned n_passes, struct e
 		return -1;
 	w->out->timing.cold_us = replay.us;
 	if (f->kind != FAULT_NONE) {
-		case_say(w->out, verdict_find(fault_verdict(f->kind)), "right when solve() runs, but its launches, done again alone, fail: "
-			 "%s%s%s", fault_name(f->kind), *f->detail ? ": " : "", f->detail);
+		say_fault(w->out, "alone");
 		return 0;
 	}
 	return look_at(w, set, n_passes, true, e);
@@ -368,12 +359,12 @@ struct lots {
 
 static struct lots draw_lots(const struct work *w)
 {
-	struct lots l = {.least = MIN_PASSES + (unsigned)draw(MIN_PASSES), .most = MAX_PASSES - (unsigned)draw(MAX_PASSES / 4)};
+	struct lots l = {.least = MIN_PASSES + (unsigned)draw_below(MIN_PASSES), .most = MAX_PASSES - (unsigned)draw_below(MAX_PASSES / 4)};
 	for (unsigned i = 0; i < SPOT_CHECKS; i++)
-		l.spots[i] = 1 + (unsigned)draw(l.least - 1);
+		l.spots[i] = 1 + (unsigned)draw_below(l.least - 1);
 	for (unsigned i = 0; i < ALONE_CHECKS; i++)
-		l.alone[i] = 1 + (unsigned)draw(l.least - 1);
-	l.set = (unsigned)draw(w->n);
+		l.alone[i] = 1 + (unsigned)draw_below(l.least - 1);
+	l.set = (unsigned)draw_below(w->n);
 	return l;
 }
 
@@ -387,8 +378,8 @@ static bool contains(const unsigned *list, unsigned n, unsigned x)
 
 static int check_some(struct work *w, struct lots *l, unsigned n_passes, struct err *e)
 {
-	if ((contains(l->spots, SPOT_CHECKS, n_passes) || (n_passes > l->least && draw(LATER) == 0)) &&
-	    look_at(w, (unsigned)draw(w->n), n_passes, false, e) < 0)
+	if ((contains(l->spots, SPOT_CHECKS, n_passes) || (n_passes > l->least && draw_below(LATER) == 0)) &&
+	    look_at(w, (unsigned)draw_below(w->n), n_passes, false, e) < 0)
 		return -1;
 	for (unsigned i = 0; i < ALONE_CHECKS && w->out->verdict == VERDICT_AC; i++)
 		if (l->alone[i] == n_passes && check_alone(w, l->set++ % w->n, n_passes, e) < 0)
@@ -410,7 +401,7 @@ static int verify_all(struct work *w, unsigned n_passes, struct err *e)
 
 static bool slower(const struct device_clocks *a, const struct device_clocks *b)
 {
-	return a->sm_mhz && b->sm_mhz && fabs((double)a->sm_mhz - b->sm_mhz) > 0.03 * a->sm_mhz;
+	return a->sm_mhz && b->sm_mhz && fabs((double)a->sm_mhz - b->sm_mhz) > TIMING_CLOCK_CHANGE * a->sm_mhz;
 }
 
 static int measure(struct work *w, struct err *e)
@@ -426,10 +417,10 @@ static int measure(struct work *w, struct err *e)
 			return -1;
 	t->disturbed = false;
 	while (n < lots.most && w->out->verdict == VERDICT_AC) {
-		double began = now();
+		double began = clock_seconds();
 		if (pass(w, &us[n++], &clocks, e) < 0)
 			return -1;
-		spent += now() - began;		/* checks take time of their own */
+		spent += clock_seconds() - began;		/* checks take time of their own */
 		t->disturbed |= clocks.throttle != 0 || slower(&t->before, &clocks);
 		memcpy(sorted, us, n * sizeof *us);
 		timing_median(sorted, n, &median, &t->low_us, &t->high_us, &t->spread);
@@ -441,17 +432,16 @@ static int measure(struct work *w, struct err *e)
 	t->after = clocks;
 	t->passes = n;
 	t->sets = w->n;
-	t->disturbed |= t->spread > STEADY;
+	t->disturbed |= t->spread > TIMING_STEADY;
 	w->out->book.time_us = median;
 	return w->out->verdict == VERDICT_AC ? verify_all(w, n, e) : 0;
 }
 
 static int run_all(struct work *w, struct err *e)
 {
-	struct device_properties g;
-	if (make_sets(w, e) < 0 || session_properties(w->runner->session, &g, e) < 0)
+	if (make_sets(w, e) < 0)
 		return -1;
-	CLEANUP_FD int lock = gpu_lock(g.uuid, e);
+	CLEANUP_FD int lock = gpu_lock(w->gpu.uuid, e);
 	if (lock < 0 || record(w, e) < 0)
 		return -1;
 	for (unsigned i = 0; i < ATTEMPTS && w->out->verdict == VERDICT_AC && (i == 0 || w->out->timing.disturbed); i++)

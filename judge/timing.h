@@ -18,6 +18,10 @@
 
 #include "grade_case.h"
 
+/* A measurement is disturbed if its times spread, or the clocks change, by more than these parts. */
+#define TIMING_STEADY 0.05
+#define TIMING_CLOCK_CHANGE 0.03
+
 /* out: verdict, book with the measured time, timing.  0, or -1: our own failure. */
 int timing_case(struct runner *r, const struct case_spec *spec, struct case_report *out, struct err *e);
 

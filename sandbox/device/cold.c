@@ -40,6 +40,19 @@ CUresult cold_make(struct cold *c, const struct driver *cu, CUdevice id, CUstrea
 	return r == CUDA_SUCCESS ? cu->cuMemsetD32Async(c->memory, 0x5bd1e995, c->size / 4, stream) : r;
 }
 
+CUresult cold_graph(const struct driver *cu, CUstream stream, bool good, CUgraphExec *out)
+{
+	CUgraph graph = NULL;
+	CUresult r = cu->cuStreamEndCapture(stream, &graph);
+	if (r == CUDA_SUCCESS && good)
+		r = cu->cuGraphInstantiate(out, graph, 0);
+	if (r == CUDA_SUCCESS && good)
+		r = cu->cuGraphUpload(*out, stream);
+	if (graph)
+		cu->cuGraphDestroy(graph);
+	return r;
+}
+
 static CUresult enqueue_scrub(const struct cold *c, const struct driver *cu, CUstream stream)
 {
 	CUdeviceptr memory = c->memory;

@@ -19,6 +19,9 @@ struct cold {				/* zeroes: not made yet */
 
 /* In the current context.  Made already: nothing happens. */
 CUresult cold_make(struct cold *c, const struct driver *cu, CUdevice id, CUstream stream);
+/* End the stream's capture, and make what it holds a graph that is ready to launch.  good false: what was captured is of no use,
+ * and none is made. */
+CUresult cold_graph(const struct driver *cu, CUstream stream, bool good, CUgraphExec *out);
 /* Time of the graph alone, by the events; everything is waited for. */
 CUresult cold_time(const struct cold *c, const struct driver *cu, CUstream stream, CUevent begin, CUevent end, CUgraphExec graph,
 		   float *ms);

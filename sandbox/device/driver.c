@@ -48,6 +48,12 @@ int driver_open(struct driver *d, const char *path, struct err *e)
 	return 0;
 }
 
+const char *driver_error(const struct driver *d, CUresult r)
+{
+	const char *name = NULL;
+	return d->cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name : "an error without a name";
+}
+
 void driver_uuid(const struct driver *d, CUdevice id, char *out, size_t size)
 {
 	CUuuid u;

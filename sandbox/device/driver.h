@@ -37,6 +37,7 @@ struct driver {
 
 /* path: see device_gpu_find.  ERR_INPUT: no driver, or too old, with what to do. */
 int driver_open(struct driver *d, const char *path, struct err *e);
+const char *driver_error(const struct driver *d, CUresult r);	/* "CUDA_ERROR_ILLEGAL_ADDRESS" */
 /* "GPU-3f2c..."; of a device that does not tell: "GPU-". */
 void driver_uuid(const struct driver *d, CUdevice id, char *out, size_t size);
 /* "13.0" */

@@ -9,6 +9,7 @@
 #include "gemm.h"
 
 #include "../base/cleanup.h"
+#include "../base/clock.h"
 #include "../base/json_write.h"
 #include "cold.h"
 
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { WARM_UP = 3, CHECKS = 32, BLOCK = 16 << 20, HALVES = BLOCK / 2, WORKSPACE = 64 << 20 };
 static const double SECONDS = 2.5, TOLERANCE = 1.0 / 128;
@@ -59,17 +59,9 @@ struct gemm {
 	uint64_t throttle;
 };
 
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static int cannot(const struct gemm *g, CUresult r, const char *what, struct err *e)
 {
-	const char *name = NULL;
-	return err_system(e, "%s: %s", what, g->cu.cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name : "an error without a name");
+	return err_system(e, "%s: %s", what, driver_error(&g->cu, r));
 }
 
 /* ---- the library ---- */
@@ -248,20 +240,13 @@ static int multiply_all(struct gemm *g, struct err *e)
 
 static int capture(struct gemm *g, struct err *e)
 {
-	CUgraph graph = NULL;
 	CUresult r = g->cu.cuStreamBeginCapture(g->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 	if (r != CUDA_SUCCESS)
 		return cannot(g, r, "the stream cannot be captured", e);
 	int rc = multiply_all(g, e);
-	r = g->cu.cuStreamEndCapture(g->stream, &graph);
+	r = cold_graph(&g->cu, g->stream, rc == 0, &g->graph);
 	if (rc < 0)
 		return -1;
-	if (r == CUDA_SUCCESS)
-		r = g->cu.cuGraphInstantiate(&g->graph, graph, 0);
-	if (r == CUDA_SUCCESS)
-		r = g->cu.cuGraphUpload(g->graph, g->stream);
-	if (graph)
-		g->cu.cuGraphDestroy(graph);
 	return r == CUDA_SUCCESS ? 0 : cannot(g, r, "cuBLAS's kernels cannot be made a graph", e);
 }
 
@@ -303,7 +288,7 @@ static int measure(struct gemm *g, struct err *e)
 		if (pass(g, &one, e) < 0)
 			return -1;
 	g->throttle = g->mhz_least = g->mhz_most = 0;
-	for (double end = now() + SECONDS; g->passes < GEMM_PASSES && (g->passes < GEMM_PASSES_MIN || now() < end); g->passes++)
+	for (double end = clock_seconds() + SECONDS; g->passes < GEMM_PASSES && (g->passes < GEMM_PASSES_MIN || clock_seconds() < end); g->passes++)
 		if (pass(g, &g->us[g->passes], e) < 0)
 			return -1;
 	return 0;

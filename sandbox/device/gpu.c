@@ -7,6 +7,7 @@
  */
 #include "gpu_impl.h"
 
+#include "../base/draw.h"
 #include "../base/pretty_name.h"
 
 #include <errno.h>
@@ -15,15 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum { SHARED_WITHOUT_ASKING = 48 << 10, PRINT_MAX = 1 << 20 };
 
 const char *gpu_error(struct device *d, CUresult r)
 {
-	const char *name = NULL;
-	return d->cu.cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name : "an error without a name";
+	return driver_error(&d->cu, r);
 }
 
 int gpu_cannot(struct device *d, CUresult r, const char *what, struct err *e)
@@ -140,10 +139,7 @@ static int open_context(struct device *d, struct err *e)
 /* NaN as a float and as the upper of two halves; the rest is not to be guessed. */
 static uint32_t draw_poison(void)
 {
-	uint32_t random = 0;
-	if (getrandom(&random, sizeof random, 0) != sizeof random)
-		BUG("no random numbers");
-	return 0xffc00001u | (random & 0x3ffffe);
+	return 0xffc00001u | (uint32_t)draw_below(1u << 22);
 }
 
 static void gpu_close(struct device *d)

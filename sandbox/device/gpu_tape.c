@@ -6,10 +6,11 @@
  */
 #include "gpu_impl.h"
 
+#include "../base/draw.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 void device_steps_free(struct device_step *steps, uint32_t n)
 {
@@ -113,18 +114,10 @@ static CUresult make_sink(struct device *d)
 	return r;
 }
 
-static uint32_t draw(uint32_t below)
-{
-	uint32_t x;
-	if (getrandom(&x, sizeof x, 0) != sizeof x)
-		BUG("no random numbers");
-	return x % below;
-}
-
 static void shuffle(uint32_t *order, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = draw(i + 1);
+		uint32_t k = (uint32_t)draw_below(i + 1);
 		order[i] = order[k];
 		order[k] = first + i;
 	}
@@ -132,7 +125,6 @@ static void shuffle(uint32_t *order, uint32_t first, uint32_t n)
 
 static CUresult capture(struct device *d, uint32_t first, uint32_t n, CUgraphExec *out)
 {
-	CUgraph graph = NULL;
 	uint32_t order[GPU_TAPES_MAX];
 	CUresult r = make_sink(d);
 	shuffle(order, first, n);
@@ -142,15 +134,9 @@ static CUresult capture(struct device *d, uint32_t first, uint32_t n, CUgraphExe
 		return r;
 	for (uint32_t i = 0; i < n && r == CUDA_SUCCESS; i++)
 		r = enqueue_tape(d, &d->tapes[order[i]], false);
-	CUresult end = d->cu.cuStreamEndCapture(d->stream, &graph);
+	CUresult end = cold_graph(&d->cu, d->stream, r == CUDA_SUCCESS, out);
 	if (r == CUDA_SUCCESS)
 		r = end;
-	if (r == CUDA_SUCCESS)
-		r = d->cu.cuGraphInstantiate(out, graph, 0);
-	if (graph)
-		d->cu.cuGraphDestroy(graph);
-	if (r == CUDA_SUCCESS)
-		r = d->cu.cuGraphUpload(*out, d->stream);
 	return r;
 }
 
@@ -191,7 +177,7 @@ int gpu_replay_prepare(struct device *d, int tape, struct fault *f, struct err *
 /* Each order is used once before any is used again, so that none is fresh after the first passes. */
 static CUgraphExec *choose(struct device *d)
 {
-	uint32_t i = d->n_replays < GPU_ORDERS ? d->n_replays : draw(GPU_ORDERS);
+	uint32_t i = d->n_replays < GPU_ORDERS ? d->n_replays : (uint32_t)draw_below(GPU_ORDERS);
 	d->n_replays++;
 	return &d->all[i];
 }

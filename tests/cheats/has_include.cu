@@ -5,7 +5,7 @@
 
 #if __has_include("/etc/passwd") || __has_include("/proc/self/environ") || __has_include("/proc/1/maps") || \
 	__has_include("../oracle.c") || __has_include("../problem.json") || __has_include("reference/problem.h") || \
-	__has_include("/root/.bashrc") || __has_include("/etc/hostname") || __has_include("/sys/kernel/notes")
+	__has_include("/etc/os-release") || __has_include("/etc/hostname") || __has_include("/sys/kernel/notes")
 #define FOUND 1
 #else
 #define FOUND 0

@@ -314,5 +314,3 @@ NOTHING(cuStreamCreate, CUstream *s, unsigned flags)
 NOTHING(cuGraphUpload, CUgraphExec e, CUstream q)
 NOTHING(cuEventCreate, CUevent *e, unsigned flags)
 NOTHING(cuEventRecord, CUevent e, CUstream q)
-NOTHING(cuLaunchCooperativeKernel, CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-	unsigned shared, CUstream q, void **params)
