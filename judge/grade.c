@@ -94,6 +94,7 @@ static void *run_compiler(void *arg)
 	struct compile_request rq = {
 		.source = w->o->source, .size = w->o->size, .name = w->o->name, .prelude = buf_str(&w->prelude), .entry = "solve",
 		.arch = w->o->device->arch, .unsandboxed = w->o->unsandboxed,
+		.wall_ms = (unsigned)(w->o->problem->compile_seconds * 1000), .memory = w->o->problem->compile_memory,
 	};
 	w->compile_rc = compile(&rq, w->g->arena, &w->g->compiled, &w->compile_err);
 	return NULL;

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 enum { MAX_CASES = 200, MAX_FILE = 1 << 20, DEFAULT_SECONDS = 30, DEFAULT_MEMORY_MIB = 1024,
-       DEFAULT_MILLIONS = 2000 };
+       DEFAULT_MILLIONS = 2000, DEFAULT_COMPILE_SECONDS = 60, DEFAULT_COMPILE_MIB = 4096 };
 
 struct load {
 	struct json *json;
@@ -592,22 +592,32 @@ static int load_score(struct load *l)
 static int load_limits(struct load *l)
 {
 	const struct cJSON *limits;
-	int64_t mib = DEFAULT_MEMORY_MIB, millions = DEFAULT_MILLIONS;
-	l->p->seconds = DEFAULT_SECONDS;
+	struct problem *p = l->p;
+	int64_t mib = DEFAULT_MEMORY_MIB, millions = DEFAULT_MILLIONS, compile_mib = DEFAULT_COMPILE_MIB;
+	p->seconds = DEFAULT_SECONDS;
+	p->compile_seconds = DEFAULT_COMPILE_SECONDS;
 	if (json_get(l->root, "limits")) {
-		if (json_object(l->json, l->root, "limits", "an object with seconds, memory_mib and million_instructions", &limits, l->e) < 0 ||
-		    json_only(l->json, limits, (const char *const[]){"seconds", "memory_mib", "million_instructions", NULL}, l->e) < 0)
+		if (json_object(l->json, l->root, "limits", "an object with seconds, memory_mib, million_instructions, compile_seconds and compile_mib",
+				&limits, l->e) < 0 ||
+		    json_only(l->json, limits, (const char *const[]){"seconds", "memory_mib", "million_instructions", "compile_seconds",
+			      "compile_mib", NULL}, l->e) < 0)
 			return -1;
-		if (json_get(limits, "seconds") && json_number(l->json, limits, "seconds", 0.1, 600, &l->p->seconds, l->e) < 0)
+		if (json_get(limits, "seconds") && json_number(l->json, limits, "seconds", 0.1, 600, &p->seconds, l->e) < 0)
 			return -1;
 		if (json_get(limits, "memory_mib") && json_integer(l->json, limits, "memory_mib", 16, 65536, &mib, l->e) < 0)
 			return -1;
 		if (json_get(limits, "million_instructions") &&
 		    json_integer(l->json, limits, "million_instructions", 1, 100000, &millions, l->e) < 0)
 			return -1;
+		if (json_get(limits, "compile_seconds") &&
+		    json_number(l->json, limits, "compile_seconds", 1, 600, &p->compile_seconds, l->e) < 0)
+			return -1;
+		if (json_get(limits, "compile_mib") && json_integer(l->json, limits, "compile_mib", 256, 65536, &compile_mib, l->e) < 0)
+			return -1;
 	}
-	l->p->memory = (uint64_t)mib << 20;
-	l->p->instructions = (uint64_t)millions * 1000000;
+	p->memory = (uint64_t)mib << 20;
+	p->instructions = (uint64_t)millions * 1000000;
+	p->compile_memory = (uint64_t)compile_mib << 20;
 	return 0;
 }
 

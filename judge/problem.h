@@ -21,7 +21,8 @@
  *	rules		{"max_launches": null | number, "scratch_bytes": null | number or expression}
  *	score		{"correct", "efficiency", "full_at", "tiers": {"bronze", "silver", "gold"}}
  *	limits ?	{"seconds"?: wall time of one case, "memory_mib"?: of the host program,
- *			 "million_instructions"?: of a warp, of one launch on the emulated GPU}
+ *			 "million_instructions"?: of a warp, of one launch on the emulated GPU,
+ *			 "compile_seconds"?, "compile_mib"?: of the compiler}
  */
 #ifndef JUDGE_PROBLEM_H
 #define JUDGE_PROBLEM_H
@@ -71,8 +72,8 @@ struct problem {
 	int64_t max_launches;		/* -1: any number */
 	const char *scratch_bytes;	/* NULL: any size */
 	double score_correct, score_efficiency, full_at, tiers[TIERS];
-	double seconds;
-	uint64_t memory, instructions;
+	double seconds, compile_seconds;	/* the latter: processor time of each step of the compiler */
+	uint64_t memory, instructions, compile_memory;
 };
 
 /* From a folder.  NULL and e: file, field, what is wrong, what would be right. */

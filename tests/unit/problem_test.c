@@ -229,6 +229,10 @@ TEST(wrong_ends)
 	      "demo/problem.json: limits.seconds: 0 is out of range: write a number from 0.1 to 600");
 	WRONG("\"million_instructions\": 70", "\"million_instructions\": 0.5",
 	      "demo/problem.json: limits.million_instructions: 0.5 is not right: write a whole number from 1 to 100000");
+	WRONG("\"million_instructions\": 70", "\"compile_seconds\": 0.5",
+	      "demo/problem.json: limits.compile_seconds: 0.5 is out of range: write a number from 1 to 600");
+	WRONG("\"million_instructions\": 70", "\"compile_mib\": 255",
+	      "demo/problem.json: limits.compile_mib: 255 is not right: write a whole number from 256 to 65536");
 }
 
 static void look_at_product(const struct problem *p)
