@@ -30,10 +30,11 @@ GUEST = $(patsubst %.c,$(B)/guest/%.o,$(wildcard sandbox/guest/*.c))
 REF   = $(patsubst %.c,$(B)/reference/%.o,$(filter-out %_main.c,$(wildcard reference/*.c)))
 UNIT  = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
 BENCH = $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*_bench.c))
+FUZZ  = $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 PROBLEMS = $(patsubst problems/%/oracle.c,$(B)/problems/%/oracle,$(wildcard problems/*/oracle.c))
 PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/ptx/profiles/*.json))
 
-.PHONY: all demo test test-gpu unit bench bundle clean install setup help
+.PHONY: all demo test test-gpu unit fuzz fuzzers bench bundle clean install setup help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -47,7 +48,7 @@ demo: setup     ## install what is missing, build, grade the INT4 sample on the 
 	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/step1_textbook.cu
 
 test: setup     ## install what is missing, build, run every test
-	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT)
+	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%)
 	$(Q)B=$(B) SAN=$(SAN) tests/run
 
 test-gpu: setup ## on a machine with a GPU: the tests that need one
@@ -56,6 +57,15 @@ test-gpu: setup ## on a machine with a GPU: the tests that need one
 
 unit: $(UNIT)   ## only the C unit tests
 	$(Q)B=$(B) tests/run unit
+
+# clang's coverage and sanitizers in all that reads what a stranger made; the work lies in build/fuzz.
+SECONDS ?= 60
+fuzz: setup     ## SECONDS=60: that long for each parser, look for inputs that crash it (wants clang)
+	$(Q)tests/fuzz/campaign --check
+	$(Q)$(MAKE) --no-print-directory -j2 B=build/fuzz CC=clang SAN= EXTRA="-w -DFUZZING" OPTIMISE=-O1 \
+		SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" fuzzers
+	$(Q)tests/fuzz/campaign $(SECONDS)
+fuzzers: $(FUZZ:%=$(B)/fuzz_%)
 
 bench: setup    ## speed of compile step, jail and emulator, as ratios taken in one run
 	$(Q)$(MAKE) --no-print-directory -j2 all $(BENCH)
@@ -66,7 +76,7 @@ setup:
 
 $(B)/judge: $(B)/obj/judge/main.o $(JUDGE) $(OBJ)
 	@echo "  LD    $@"
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) -o $@.new $^ $(LDLIBS) && mv $@.new $@	# one that runs stays whole
 
 $(B)/libguest.a: $(GUEST)
 $(B)/libreference.a: $(REF)
@@ -111,6 +121,19 @@ $(B)/profiles/%.json: sandbox/ptx/profiles/%.json
 $(B)/tests/%: tests/unit/%.c tests/unit/test.c $(JUDGE) $(OBJ) $(B)/libreference.a
 	@mkdir -p $(@D) && echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(LDLIBS)
+
+# A harness may include the .c file whose inside it feeds; the archive then leaves that file out.
+$(B)/libjudge.a: $(JUDGE) $(OBJ)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/tests/fuzz_%: tests/fuzz/%_fuzz.c tests/fuzz/replay.c $(B)/libjudge.a
+	@mkdir -p $(@D) && echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.a,$^) $(LDLIBS)
+
+$(B)/fuzz_%: tests/fuzz/%_fuzz.c tests/fuzz/mutate.c $(B)/libjudge.a
+	@mkdir -p $(@D) && echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer -I. -MF $@.d -o $@ $(filter %.c %.a,$^) $(LDLIBS)
 
 # Golden data is made on a machine with a GPU: build/golden_gpu tests/golden/forms.txt OUT
 $(B)/golden_gpu: tests/golden/gpu.c tests/golden/forms.c $(B)/obj/sandbox/base/err.o $(B)/obj/sandbox/base/arena.o $(B)/obj/sandbox/base/buf.o

@@ -54,7 +54,7 @@ static int once(const struct options *o, const char *path)
 	struct err e = {0};
 	struct term err;
 	struct grading g;
-	struct grade_options q = {.judging = "local", .threads = o->threads, .samples_only = o->samples, .profile_lines = o->profile,
+	struct grade_options q = {.judging = "local", .threads = o->threads, .scope = o->samples ? GRADE_SAMPLES : o->no_timing ? GRADE_UNTIMED : GRADE_ALL, .profile_lines = o->profile,
 				  .gpu_only = o->gpu_only, .sanitize = o->sanitize, .unsandboxed = o->no_sandbox, .name = submission_name(path)};
 	CLEANUP_BUF struct buf source = {0};
 	CLEANUP(device_choice_close) struct device_choice device = {0};

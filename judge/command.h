@@ -24,7 +24,7 @@ enum {
 
 struct options {
 	const char *problem, *device, *seed, *lang;
-	bool samples, gpu_only, sanitize, json, profile, watch, no_sandbox, help, version;
+	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, help, version;
 	unsigned threads;
 	int hint;			/* -1: none */
 	int n_arguments;		/* what is no option, before "--" */

@@ -51,10 +51,10 @@ enum { STAGES = sizeof stages / sizeof *stages };
 
 static bool wanted(const struct grade_options *o, const struct stage_kind *s, const struct case_spec *c)
 {
-	if ((s->gpu && !o->device->gpu) || (o->samples_only && !c->visible))
+	if ((s->gpu && !o->device->gpu) || (o->scope == GRADE_SAMPLES && !c->visible))
 		return false;
 	if (c->timing)
-		return s->timing && s->gpu == c->gpu;
+		return o->scope == GRADE_ALL && s->timing && s->gpu == c->gpu;
 	return c->visible ? s->visible : s->hidden;
 }
 
@@ -309,7 +309,7 @@ static int calibrate(struct work *w, struct err *e)
 {
 	struct grading *g = w->g;
 	struct err none = {0};
-	if (w->o->samples_only || calibration_load(&g->gpu, &g->calibration, &none) == 0)
+	if (w->o->scope != GRADE_ALL || calibration_load(&g->gpu, &g->calibration, &none) == 0)
 		return 0;
 	progress_stage(w->o->progress, "calibrate", 0);
 	if (calibration_measure(w->gpu.session, w->o->device->arch, w->o->unsandboxed, w->o->progress, &g->calibration, e) < 0)
@@ -365,7 +365,7 @@ static int run_tools(struct work *w, struct err *e)
 		return 0;
 	if (w->o->sanitize && run_sanitizer(w, e) < 0)
 		return -1;
-	return w->o->profile_lines && !w->o->samples_only && w->g->verdict == VERDICT_AC ? count_on_gpu(w, e) : 0;
+	return w->o->profile_lines && w->o->scope == GRADE_ALL && w->g->verdict == VERDICT_AC ? count_on_gpu(w, e) : 0;
 }
 
 /* A refused image says which instruction of which line: that the emulated device lacks it is not the program's fault, and
@@ -391,7 +391,7 @@ static int load_image(struct work *w, struct err *e)
 /* What the times are compared with takes the GPU for itself: the submission's device process has to go first. */
 static void compare(struct work *w)
 {
-	if (w->o->samples_only || w->g->verdict != VERDICT_AC)
+	if (w->o->scope != GRADE_ALL || w->g->verdict != VERDICT_AC)
 		return;
 	runner_close(&w->gpu);
 	if (w->gpu.device)
@@ -489,7 +489,7 @@ static void score(struct grading *g)
 	bool timed = n && g->verdict == VERDICT_AC;
 	g->efficiency = timed ? score_mean(efficiency, n) : NAN;
 	g->time_us = timed ? score_mean(time, n) : NAN;
-	bool accepted = g->verdict == VERDICT_AC && !g->samples_only;
+	bool accepted = g->verdict == VERDICT_AC && g->scope == GRADE_ALL;
 	g->score = score_points(g->problem, accepted, g->efficiency);
 	g->tier = score_tier(g->problem, accepted, g->efficiency);
 	choose_shown(g);
@@ -508,7 +508,7 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 	g->modelled = !o->device->gpu;
 	g->device = o->device->profile;
 	g->verdict = VERDICT_AC;
-	g->samples_only = o->samples_only;
+	g->scope = o->scope;
 	snprintf(g->seed, sizeof g->seed, "%s", o->secret.hex);
 	struct work w = {.o = o, .g = g, .n_runners = o->threads == 1 ? 1 : GRADE_LANES};
 	for (unsigned i = 0; i < w.n_runners; i++)

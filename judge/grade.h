@@ -38,6 +38,13 @@ struct sanitizer_report;
 struct ncu_counts;
 struct device_choice;
 
+/* How much of a problem is graded: only GRADE_ALL has a score. */
+enum grade_scope {
+	GRADE_ALL,
+	GRADE_UNTIMED,			/* no timing cases */
+	GRADE_SAMPLES,			/* only visible cases */
+};
+
 struct grade_options {
 	const struct problem *problem;
 	const char *name;		/* of the submission, for messages */
@@ -47,7 +54,8 @@ struct grade_options {
 	struct secret secret;
 	const char *judging;		/* "local", or the number of a judging */
 	unsigned threads;		/* 0: as many as cores */
-	bool samples_only, profile_lines, unsandboxed;
+	enum grade_scope scope;
+	bool profile_lines, unsandboxed;
 	bool gpu_only;			/* with a GPU: leave out the emulated device */
 	bool sanitize;			/* with a GPU: small cases again under compute-sanitizer (sanitize.h) */
 	struct progress *progress;	/* or NULL */
@@ -115,7 +123,7 @@ struct grading {
 	struct compiled compiled;	/* its guest is closed */
 	struct case_report *cases;
 	unsigned n_cases, n_timing;	/* timing cases are the last of them */
-	bool samples_only;
+	enum grade_scope scope;
 	double score, efficiency, time_us;	/* efficiency, time_us: NaN if not timed */
 	int tier;
 	struct sanitizer_report *sanitizer;	/* NULL: not asked for */

@@ -130,6 +130,7 @@ static int take(struct options *o, int id, const char *text, struct err *e)
 	case OPT_device: o->device = text; return 0;
 	case OPT_seed: o->seed = text; return 0;
 	case OPT_samples: o->samples = true; return 0;
+	case OPT_no_timing: o->no_timing = true; return 0;
 	case OPT_gpu_only: o->gpu_only = true; return 0;
 	case OPT_sanitize: o->sanitize = true; return 0;
 	case OPT_json: o->json = true; return 0;

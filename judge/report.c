@@ -49,8 +49,8 @@ static enum style verdict_style(enum verdict v)
 static void put_score(const struct grading *g, const struct term *t)
 {
 	struct figure f;
-	if (g->samples_only) {
-		term_put(t, STYLE_DIM, "   samples only: no score");
+	if (g->scope != GRADE_ALL) {
+		term_put(t, STYLE_DIM, "   %s: no score", g->scope == GRADE_SAMPLES ? "samples only" : "not timed");
 		return;
 	}
 	fprintf(t->file, "   score ");
@@ -337,7 +337,7 @@ static void put_measurement(const struct case_report *r, const struct term *t)
 
 static void put_timing(const struct grading *g, const struct term *t)
 {
-	if (g->samples_only)
+	if (g->scope != GRADE_ALL)
 		return;
 	heading(t, "timing");
 	if (!g->n_timing) {
@@ -510,7 +510,7 @@ static void put_foot(const struct grading *g, const struct term *t)
 {
 	fputc('\n', t->file);
 	term_put(t, STYLE_DIM, "  %.1f s", g->seconds);
-	if (*g->seed && !g->samples_only && g->verdict != VERDICT_CE)
+	if (*g->seed && g->scope != GRADE_SAMPLES && g->verdict != VERDICT_CE)
 		term_put(t, STYLE_DIM, "; repeat with --seed %s", g->seed);
 	fputc('\n', t->file);
 }

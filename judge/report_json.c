@@ -313,7 +313,7 @@ void report_json(const struct grading *g, bool profile, struct buf *out)
 	}
 	json_write_string(&w, "verdict", verdict_code(g->verdict));
 	json_write_string(&w, "text", *g->why ? g->why : verdict_text(g->verdict));
-	json_write_number(&w, "score", g->samples_only ? NAN : g->score);
+	json_write_number(&w, "score", g->scope != GRADE_ALL ? NAN : g->score);
 	json_write_number(&w, "efficiency", g->efficiency);
 	json_write_string(&w, "tier", g->tier ? tier_name(g->tier) : NULL);
 	json_write_number(&w, "time_us", g->time_us);

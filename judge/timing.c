@@ -17,9 +17,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, MAX_PASSES = 200, SPOT_CHECKS = 4, ALONE_CHECKS = 2, LOOKS_MIN = 2, LOOKS_MAX = 24, LATER = 16, THREADS = 16,
-       CHUNK = 4096, CHUNKS = 3, CHUNK_ALIGN = 64, ATTEMPTS = 2 };
-static const double PRECISION = 0.005, SECONDS = 2.5;
+enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, SLOW_PASSES = 3, MAX_PASSES = 200, SPOT_CHECKS = 4, ALONE_CHECKS = 2, LOOKS_MIN = 2,
+       LOOKS_MAX = 24, LATER = 16, THREADS = 16, CHUNK = 4096, CHUNKS = 3, CHUNK_ALIGN = 64, ATTEMPTS = 2 };
+static const double PRECISION = 0.005, SECONDS = 2.5, SLOW_PASS_US = 250000;
 static const uint64_t HOST_MAX = 6ull << 30;
 
 /* Inputs and outputs of a set after a pass, to be checked when time no longer matters. */
@@ -404,15 +404,29 @@ static bool slower(const struct device_clocks *a, const struct device_clocks *b)
 	return a->sm_mhz && b->sm_mhz && fabs((double)a->sm_mhz - b->sm_mhz) > TIMING_CLOCK_CHANGE * a->sm_mhz;
 }
 
+/* A kernel this slow needs no precise time, and precision would take minutes.  Every measured pass counts, warm-up does not: else a
+ * slow beginning would buy fewer checks. */
+static bool slow(const struct work *w, const double *sorted, unsigned n)
+{
+	return n >= SLOW_PASSES && sorted[0] * w->n > SLOW_PASS_US;
+}
+
+static bool measured_enough(const struct work *w, const struct lots *l, const double *sorted, unsigned n, double spent)
+{
+	const struct timing *t = &w->out->timing;
+	double median = sorted[n / 2];
+	return slow(w, sorted, n) || (n >= l->least && (t->high_us - t->low_us <= PRECISION * median || spent > SECONDS));
+}
+
 static int measure(struct work *w, struct err *e)
 {
-	double us[MAX_PASSES], sorted[MAX_PASSES], median = NAN, one, spent = 0;
+	double us[MAX_PASSES], sorted[MAX_PASSES], median = NAN, one = 0, spent = 0;
 	struct timing *t = &w->out->timing;
-	struct device_clocks clocks;
+	struct device_clocks clocks = {0};
 	struct lots lots = draw_lots(w);
 	unsigned n = 0;
 	forget_looks(w);
-	for (unsigned i = 0; i < WARM_UP && w->out->verdict == VERDICT_AC; i++)
+	for (unsigned i = 0; i < WARM_UP && one * w->n <= SLOW_PASS_US && w->out->verdict == VERDICT_AC; i++)
 		if (pass(w, &one, &t->before, e) < 0)
 			return -1;
 	t->disturbed = false;
@@ -424,7 +438,7 @@ static int measure(struct work *w, struct err *e)
 		t->disturbed |= clocks.throttle != 0 || slower(&t->before, &clocks);
 		memcpy(sorted, us, n * sizeof *us);
 		timing_median(sorted, n, &median, &t->low_us, &t->high_us, &t->spread);
-		if (n >= lots.least && (t->high_us - t->low_us <= PRECISION * median || spent > SECONDS))
+		if (measured_enough(w, &lots, sorted, n, spent))
 			break;
 		if (w->out->verdict == VERDICT_AC && check_some(w, &lots, n, e) < 0)
 			return -1;
@@ -432,7 +446,7 @@ static int measure(struct work *w, struct err *e)
 	t->after = clocks;
 	t->passes = n;
 	t->sets = w->n;
-	t->disturbed |= t->spread > TIMING_STEADY;
+	t->disturbed = !slow(w, sorted, n) && (t->disturbed || t->spread > TIMING_STEADY);
 	w->out->book.time_us = median;
 	return w->out->verdict == VERDICT_AC ? verify_all(w, n, e) : 0;
 }

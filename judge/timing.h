@@ -5,7 +5,7 @@
  * tape.  A pass is one graph of all tapes in turn, started with cold caches; its time over the number of sets is one
  * measurement.  Between passes some places of every input are overwritten with what another set has there, and outputs are
  * poisoned, so that nothing kept from an earlier pass is right any more.  Passes go on until the 95% confidence interval of the
- * median is within 0.5%, or time is up.
+ * median is within 0.5%, or time is up; of a kernel so slow that precision would take minutes, three are enough.
  *
  * What is checked.  A kernel can keep count of passes, in device memory or by the clock, and see what has changed.  So the number of
  * passes, which of them are checked (with what the oracle expects of the inputs as they are then), the order of tapes in a pass, and
