@@ -31,7 +31,7 @@ static int run(const char *const *argv, struct jail_result *r, struct err *e)
 	snprintf(search, sizeof search, "LD_LIBRARY_PATH=%.1980s", more ? more : "");
 	struct jail_spec spec = {
 		.policy = JAIL_GPU, .name = "cublas", .argv = argv, .envp = envp, .exe_fd = exe, .stdin_fd = -1, .stdout_fd = -1,
-		.stderr_fd = -1, .limits = {.wall_ms = WALL_MS, .output = OUTPUT}, .unsandboxed = true,
+		.stderr_fd = -1, .limits = {.wall_ms = WALL_MS, .output = OUTPUT}, .bare = true,
 	};
 	return jail_run(&spec, r, e);
 }

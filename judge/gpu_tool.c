@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +23,13 @@ int gpu_tool_open(struct gpu_tool *t, const char *name, struct err *e)
 	snprintf(t->path, sizeof t->path, "%s/bin/%s", c->root, name);
 	if (access(t->path, X_OK) < 0)
 		return err_input(e, "the CUDA toolkit in %s has no %s: install it", c->root, name);
-	snprintf(t->folder, sizeof t->folder, "/tmp/judge-tool-XXXXXX");
-	if (!mkdtemp(t->folder)) {
-		*t->folder = 0;
-		return err_errno(e, "cannot make a folder in /tmp");
-	}
+	if (scratch_make(&t->folder, "tool", e) < 0)
+		return -1;
 	/* In a folder of everybody's a tool would take scripts from anybody. */
-	snprintf(t->home, sizeof t->home, "%s/.home", t->folder);
+	snprintf(t->home, sizeof t->home, "%s/.home", t->folder.path);
 	if (mkdir(t->home, 0700) < 0)
 		return err_errno(e, "cannot make %s", t->home);
-	snprintf(t->log, sizeof t->log, "%s/%%p.log", t->folder);
+	snprintf(t->log, sizeof t->log, "%s/%%p.log", t->folder.path);
 	gpu_tool_add(t, t->path);
 	return 0;
 }
@@ -60,17 +56,17 @@ static int run_case(struct runner *r, const struct testcase *t, int oracle, bool
 
 static int read_logs(const struct gpu_tool *t, struct buf *log, struct err *e)
 {
-	DIR *d = opendir(t->folder);
+	DIR *d = opendir(t->folder.path);
 	if (!d)
-		return err_errno(e, "cannot read %s", t->folder);
+		return err_errno(e, "cannot read %s", t->folder.path);
 	int rc = 0;
 	for (struct dirent *f; rc == 0 && (f = readdir(d));) {
-		char path[400];
+		char path[600];
 		CLEANUP_BUF struct buf one = {0};
 		struct err why = {0};
 		if (*f->d_name == '.')
 			continue;
-		snprintf(path, sizeof path, "%s/%s", t->folder, f->d_name);
+		snprintf(path, sizeof path, "%s/%s", t->folder.path, f->d_name);
 		/* of one that is too long its beginning will do: it must not cost a submission's author the whole grading */
 		if (buf_read_file(&one, path, LOG_MAX, &why) < 0 && one.size < LOG_MAX / 2) {
 			*e = why;
@@ -102,15 +98,7 @@ int gpu_tool_run(struct gpu_tool *t, const struct runner *like, const struct tes
 	return read_logs(t, log, e);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *level)
-{
-	(void)st, (void)kind, (void)level;
-	return remove(path);
-}
-
 void gpu_tool_close(struct gpu_tool *t)
 {
-	if (*t->folder)
-		nftw(t->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-	*t->folder = 0;
+	scratch_remove(&t->folder);
 }

@@ -6,10 +6,12 @@
 #ifndef JUDGE_GPU_TOOL_H
 #define JUDGE_GPU_TOOL_H
 
+#include "../sandbox/base/scratch.h"
 #include "grade_case.h"
 
 struct gpu_tool {
-	char path[300], folder[64], log[96], home[96];	/* log: for the tool's --log-file */
+	char path[300], log[260], home[260];	/* log: for the tool's --log-file */
+	struct scratch folder;
 	const char *argv[40];
 	unsigned n;
 };

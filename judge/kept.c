@@ -4,9 +4,9 @@
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/base/json.h"
 #include "../sandbox/base/json_write.h"
+#include "../sandbox/base/keep.h"
 #include "paths.h"
 
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,35 +38,14 @@ int kept_path(const char *key, char *out, size_t size, struct err *e)
 
 /* ---- writing ---- */
 
-static int write_file(const char *path, const struct buf *text, struct err *e)
-{
-	CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0)
-		return err_errno(e, "cannot make %s", path);
-	for (size_t at = 0; at < text->size;) {
-		ssize_t n = write(fd, text->data + at, text->size - at);
-		if (n <= 0)
-			return err_errno(e, "cannot write %s", path);
-		at += (size_t)n;
-	}
-	return fsync(fd) < 0 ? err_errno(e, "cannot write %s", path) : 0;
-}
-
 int kept_write(const char *path, const struct buf *text, struct err *e)
 {
-	char folder[560], temporary[600];
+	char folder[560];
 	const char *slash = strrchr(path, '/');
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 0, path);
-	if (paths_make(folder) < 0)
+	if (keep_folder(folder, 0700) < 0)
 		return err_errno(e, "cannot make the folder %s", folder);
-	snprintf(temporary, sizeof temporary, "%.560s.%d", path, (int)getpid());
-	unlink(temporary);
-	int rc = write_file(temporary, text, e);
-	if (rc == 0 && rename(temporary, path) < 0)
-		rc = err_errno(e, "cannot rename %s", temporary);
-	if (rc < 0)
-		unlink(temporary);
-	return rc;
+	return keep_file(path, 0644, &(struct keep){.data = buf_str(text), .size = text->size}, e);
 }
 
 int kept_store(const char *key, const struct kept_time *t, struct err *e)

@@ -2,6 +2,8 @@
 #include "oracle_build.h"
 
 #include "../sandbox/base/cleanup.h"
+#include "../sandbox/base/keep.h"
+#include "../sandbox/base/scratch.h"
 #include "../sandbox/jail.h"
 #include "oracle.h"
 #include "paths.h"
@@ -66,28 +68,8 @@ static int cache_name(const struct problem *p, char *out, size_t size, struct er
 /* Keep a copy; a cache that can't be written is no failure. */
 static void cache_keep(int fd, const char *path)
 {
-	char temporary[600];
-	struct stat st;
-	if (!*paths()->cache || paths_make(paths()->cache) < 0 || fstat(fd, &st) < 0)
-		return;
-	snprintf(temporary, sizeof temporary, "%s.%d", path, (int)getpid());
-	CLEANUP_FD int out = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, CACHE_MODE);
-	if (out < 0)
-		return;
-	bool good = fchmod(out, CACHE_MODE) == 0;	/* whatever the umask */
-	off_t at = 0;
-	while (at < st.st_size) {
-		ssize_t n = copy_file_range(fd, &at, out, NULL, (size_t)(st.st_size - at), 0);
-		if (n > 0)
-			continue;
-		char block[65536];
-		n = pread(fd, block, sizeof block, at);
-		if (n <= 0 || write(out, block, (size_t)n) != n)
-			break;
-		at += n;
-	}
-	if (!good || at < st.st_size || rename(temporary, path) < 0)
-		unlink(temporary);
+	if (*paths()->cache && keep_folder(paths()->cache, 0700) == 0)
+		keep_file(path, CACHE_MODE, &(struct keep){.fd = fd}, NULL);
 }
 
 /* One that a jail could not execute counts as none, and is made again. */
@@ -108,8 +90,10 @@ static int compile_into(const struct problem *p, int out, bool unsandboxed, stru
 		"gcc -std=gnu17 -O3 -ffp-contract=off -static -no-pie -fno-pie -I\"$1\" -I\"$1/..\" -o \"$4/oracle\" "
 		"\"$2/oracle.c\" \"$1/oracle_main.c\" \"$3\" -lm && cat \"$4/oracle\"";
 	const struct paths *at = paths();
-	char temporary[] = "/tmp/judge-oracle-XXXXXX";
-	const char *made = unsandboxed ? mkdtemp(temporary) : "/tmp";
+	CLEANUP(scratch_remove) struct scratch scratch = {.lock = -1};
+	if (unsandboxed && scratch_make(&scratch, "oracle", e) < 0)
+		return -1;
+	const char *made = unsandboxed ? scratch.path : "/tmp";
 	const char *const inside[] = {"/bin/sh", "-c", script, "sh", "/judge/reference", "/package", "/judge/libreference.a", made, NULL};
 	const char *const outside[] = {"/bin/sh", "-c", script, "sh", at->reference, p->folder, at->libreference, made, NULL};
 	const struct jail_mount mounts[] = {
@@ -128,22 +112,18 @@ static int compile_into(const struct problem *p, int out, bool unsandboxed, stru
 	if (rc == 0 && (r.end != JAIL_EXITED || r.status != 0))
 		rc = err_system(e, "oracle.c does not compile (%s): %s", jail_end_name(r.end), buf_str(&r.err));
 	jail_result_free(&r);
-	if (unsandboxed && made) {
-		char file[64];
-		snprintf(file, sizeof file, "%s/oracle", made);
-		unlink(file);
-		rmdir(made);
-	}
 	return rc;
 }
 
 int oracle_build(const struct problem *p, bool unsandboxed, struct err *e)
 {
-	CLEANUP_FD int fd = memfd_create("judge-oracle", MFD_CLOEXEC);
+	CLEANUP_FD int fd = memfd_create("judge-oracle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return err_errno(e, "cannot make a memory file");
 	if (compile_into(p, fd, unsandboxed, e) < 0)
 		return err_wrap(e, "problem %s", p->id);
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return err_errno(e, "cannot seal the oracle of problem %s", p->id);
 	return take_fd(&fd);
 }
 

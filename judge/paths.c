@@ -114,17 +114,3 @@ const struct paths *paths(void)
 	pthread_once(&once, find);
 	return &found;
 }
-
-int paths_make(const char *folder)
-{
-	char at[500];
-	snprintf(at, sizeof at, "%s", folder);
-	for (char *p = at + 1; *p; p++)
-		if (*p == '/') {
-			*p = 0;
-			if (mkdir(at, 0700) < 0 && errno != EEXIST)
-				return -1;
-			*p = '/';
-		}
-	return mkdir(at, 0700) < 0 && errno != EEXIST ? -1 : 0;
-}

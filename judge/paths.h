@@ -22,7 +22,4 @@ struct paths {
 /* Found once; a field whose thing is nowhere is the place where it was looked for. */
 const struct paths *paths(void);
 
-/* Make a folder and those above it, for this user alone; 0 if it is there in the end. */
-int paths_make(const char *folder);
-
 #endif

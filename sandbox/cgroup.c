@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -179,6 +180,20 @@ static void make_leaf(const char *dir)
 		put(leaf, "cgroup.procs", pid);
 }
 
+/* A container's, mostly. */
+static bool read_only(const char *dir)
+{
+	struct statvfs fs;
+	return statvfs(dir, &fs) == 0 && (fs.f_flag & ST_RDONLY);
+}
+
+static void note_read_only(struct place *p, const char *dir)
+{
+	if (!*p->note && read_only(dir))
+		snprintf(p->note, sizeof p->note, "control groups are mounted read-only, so memory limits hold for each process alone; "
+			 "start the container with --privileged, or with /sys/fs/cgroup writable");
+}
+
 /* Version 2 is mounted without the memory controller: version 1 may have it (a hybrid system). */
 static bool without_memory(struct place *p)
 {
@@ -226,6 +241,9 @@ static bool find_v2(struct place *p)
 			make_leaf(own);
 		}
 	}
+	note_read_only(p, own);
+	if (*p->note)
+		return false;
 	snprintf(p->note, sizeof p->note, "no control group is delegated to this user, so memory limits hold for each process "
 		 "alone; start the judge with `systemd-run --user --scope -p Delegate=yes judge ...`, or with Delegate=yes in "
 		 "its service");
@@ -234,8 +252,15 @@ static bool find_v2(struct place *p)
 
 static bool find_v1(struct place *p)
 {
-	if (!own_folder("memory", p->memory, sizeof p->memory, &p->memory_mount) || !writable(p->memory))
+	if (!own_folder("memory", p->memory, sizeof p->memory, &p->memory_mount))
 		return false;
+	note_read_only(p, p->memory);
+	if (!writable(p->memory)) {
+		if (!*p->note)
+			snprintf(p->note, sizeof p->note, "control groups (version 1) belong to root here, so memory limits hold for each "
+				 "process alone; run the judge as root, or boot with systemd.unified_cgroup_hierarchy=1");
+		return false;
+	}
 	if (!own_folder("pids", p->pids, sizeof p->pids, &p->pids_mount) || !writable(p->pids)) {
 		*p->pids = 0;
 		snprintf(p->note, sizeof p->note, "there is no pids controller: the number of processes is limited by "
@@ -338,6 +363,11 @@ int cgroup_new(uint64_t memory, unsigned processes, struct cgroup **out, struct 
 	return 0;
 }
 
+int cgroup_open(const struct cgroup *g)
+{
+	return get_place()->version == 2 ? open(g->memory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
 int cgroup_attach(const struct cgroup *g, pid_t pid, struct err *e)
 {
 	if (put_number(g->memory, "cgroup.procs", (uint64_t)pid) < 0)
@@ -381,15 +411,28 @@ uint64_t cgroup_peak_memory(const struct cgroup *g)
 	return strtoull(text, NULL, 10);
 }
 
+uint64_t cgroup_cpu_us(const struct cgroup *g)
+{
+	char text[1024];
+	if (get_place()->version != 2)
+		return 0;
+	get(g->memory, "cpu.stat", text, sizeof text);	/* it needs no controller */
+	return keyed(text, "usage_usec");
+}
+
+/* Before Linux 5.14 there is no cgroup.kill: frozen, they can't fork meanwhile, and they can be killed. */
 static void kill_members(const char *dir)
 {
 	char procs[8192];
 	if (put(dir, "cgroup.kill", "1") == 0)
 		return;
+	bool frozen = put(dir, "cgroup.freeze", "1") == 0;
 	get(dir, "cgroup.procs", procs, sizeof procs);
 	for (char *save, *pid = strtok_r(procs, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
 		if (atoi(pid) > 0)
 			kill(atoi(pid), SIGKILL);
+	if (frozen)
+		put(dir, "cgroup.freeze", "0");
 }
 
 /* A group whose last process has just died may be busy for a moment. */

@@ -6,6 +6,7 @@
 #include "compile.h"
 
 #include "base/cleanup.h"
+#include "base/scratch.h"
 #include "compile_plan.h"
 #include "compile_prefix.h"
 #include "diagnostics.h"
@@ -14,7 +15,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,23 +100,10 @@ static int open_files(const struct compile_request *rq, struct files *f, struct 
 	return f->guest < 0 ? -1 : 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *level)
-{
-	(void)st, (void)kind, (void)level;
-	return remove(path);
-}
-
-static void remove_folder(char **path)
-{
-	if (**path)
-		nftw(*path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 static int run_script(const struct compile_request *rq, const struct toolchain *t, const struct files *f,
 		      struct jail_result *r, struct err *e)
 {
-	char scratch[] = "/tmp/judge-compile-XXXXXX";
-	CLEANUP(remove_folder) char *folder = "";		/* without a jail the files need one of the host's */
+	CLEANUP(scratch_remove) struct scratch scratch = {.lock = -1};	/* without a jail the files need one of the host's */
 	CLEANUP_BUF struct buf moved = {0};
 	struct jail_mount mounts[COMPILE_MOUNTS];
 	const char *argv[COMPILE_ARGS];
@@ -128,9 +115,9 @@ static int run_script(const struct compile_request *rq, const struct toolchain *
 	if (!script)
 		return -1;
 	if (rq->unsandboxed) {
-		if (!(folder = mkdtemp(scratch)))
-			return folder = "", err_errno(e, "cannot make %s", scratch);
-		buf_printf(&moved, "cd %s\n%s", folder, script);
+		if (scratch_make(&scratch, "compile", e) < 0)
+			return -1;
+		buf_printf(&moved, "cd '%s'\n%s", scratch.path, script);
 		script = buf_str(&moved);
 	}
 	compile_jail(&s, rq, t, script, mounts, argv);

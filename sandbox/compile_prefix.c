@@ -2,6 +2,7 @@
 #include "compile_prefix.h"
 
 #include "base/cleanup.h"
+#include "base/keep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MIN_HEADER = 1 << 16 };		/* bytes; a smaller one is the mark of an attempt that failed */
+enum { MIN_HEADER = 1 << 16,		/* bytes; a smaller one is the mark of an attempt that failed */
+       SIGNALLED = 128 };		/* the shell's status for a tool that was killed: no reason not to try again */
 
 static atomic_bool building;		/* one builder a process */
 
@@ -32,20 +34,6 @@ static bool cache_folder(char *out, size_t size)
 	else
 		return false;
 	return n > 0 && (size_t)n < size && *out == '/';
-}
-
-static bool make_folder(const char *path)
-{
-	char part[PATH_MAX];
-	for (const char *c = path + 1;; c++) {
-		if (*c && *c != '/')
-			continue;
-		snprintf(part, sizeof part, "%.*s", (int)(c - path), path);
-		if (mkdir(part, 0755) < 0 && errno != EEXIST)
-			return false;
-		if (!*c)
-			return true;
-	}
 }
 
 static uint64_t mix(uint64_t h, const void *data, size_t size)
@@ -108,13 +96,14 @@ static bool start_builder(struct compile_prefix *p, const struct compile_request
 	struct jail_mount mounts[COMPILE_MOUNTS];
 	const char *argv[COMPILE_ARGS];
 	struct jail_spec s;
-	p->prelude_fd = memfd_create("prelude", MFD_CLOEXEC);
+	p->prelude_fd = memfd_create("prelude", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	p->header_fd = memfd_create("header", MFD_CLOEXEC);
 	p->compiled_fd = memfd_create("compiled", MFD_CLOEXEC);
 	const struct jail_fd fds[] = {{p->prelude_fd, COMPILE_PRELUDE_FD}, {p->header_fd, COMPILE_PTX_FD},
 				      {p->compiled_fd, COMPILE_GUEST_FD}};
 	if (p->prelude_fd < 0 || p->header_fd < 0 || p->compiled_fd < 0 ||
-	    pwrite(p->prelude_fd, prelude->data, prelude->size, 0) != (ssize_t)prelude->size)
+	    pwrite(p->prelude_fd, prelude->data, prelude->size, 0) != (ssize_t)prelude->size ||
+	    fcntl(p->prelude_fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return false;
 	compile_jail(&s, rq, t, script, mounts, argv);
 	s.name = "compile-prefix";
@@ -138,7 +127,7 @@ void compile_prefix_open(struct compile_prefix *p, const struct compile_request 
 	snprintf(p->compiled, sizeof p->compiled, "%s.gch", p->header);
 	off_t size = size_of(p->header);
 	p->ready = size >= MIN_HEADER && size_of(p->compiled) > 0;
-	if (p->ready || size >= 0 || !make_folder(folder) || access(folder, W_OK) < 0 || atomic_exchange(&building, true))
+	if (p->ready || size >= 0 || keep_folder(folder, 0700) < 0 || access(folder, W_OK) < 0 || atomic_exchange(&building, true))
 		return;
 	if (!start_builder(p, rq, t, script, &prelude))
 		atomic_store(&building, false);
@@ -153,25 +142,10 @@ unsigned compile_prefix_mounts(const struct compile_prefix *p, struct jail_mount
 	return 2;
 }
 
-/* Copy a memory file to a file that appears whole or not at all; -1: an empty one. */
+/* fd -1: an empty one. */
 static bool keep(int fd, const char *path)
 {
-	char fresh[PATH_MAX + 32];
-	struct stat st = {0};
-	snprintf(fresh, sizeof fresh, "%s.XXXXXX", path);
-	CLEANUP_FD int out = mkostemp(fresh, O_CLOEXEC);
-	bool good = out >= 0 && (fd < 0 || fstat(fd, &st) == 0) && fchmod(out, 0644) == 0;
-	for (off_t done = 0; good && done < st.st_size;) {
-		char piece[1 << 16];
-		ssize_t n = pread(fd, piece, sizeof piece, done);
-		good = n > 0 && write(out, piece, (size_t)n) == n;
-		done += n;
-	}
-	if (good && rename(fresh, path) == 0)
-		return true;
-	if (out >= 0)
-		unlink(fresh);
-	return false;
+	return keep_file(path, 0644, &(struct keep){.fd = fd}, NULL) == 0;
 }
 
 void compile_prefix_close(struct compile_prefix *p)
@@ -183,7 +157,7 @@ void compile_prefix_close(struct compile_prefix *p)
 		/* The header last: it is what says that the other is there.  An empty one says: don't try again. */
 		if (made && keep(p->compiled_fd, p->compiled))
 			keep(p->header_fd, p->header);
-		else if (ran && r.end == JAIL_EXITED)
+		else if (ran && r.end == JAIL_EXITED && r.status < SIGNALLED)
 			keep(-1, p->header);
 		jail_result_free(&r);
 		atomic_store(&building, false);

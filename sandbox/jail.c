@@ -13,10 +13,12 @@
  * that the judge is gone and has the same effect: a killed judge leaves no processes.  `report` carries struct jail_report
  * up: started or failed, and later how the program ended.  The program has neither.
  *
- * Who decides the end: the kernel's count of memory kills first; then what the judge saw (output, wall time); then the
- * supervisor's report.  The supervisor cannot be signalled from inside, and runs no code of the program.
+ * Who decides the end: the kernel's count of memory kills first; then what the judge saw (output, wall time, processor time of
+ * the group); then the supervisor's report.  The supervisor cannot be signalled from inside, and runs no code of the program.
+ * A program that SIGKILL ended, without a limit met, was killed by somebody outside, since no policy but JAIL_PROGRAM lets
+ * it send that: our failure, never the program's.
  *
- * unsandboxed: the same processes and pipes without namespaces, root, control group and filter.
+ * unsandboxed: the same processes and pipes without namespaces and root.
  */
 #include "jail.h"
 
@@ -42,7 +44,8 @@
 
 struct jail {
 	struct jail_limits limits;
-	bool unsandboxed, output_kill;
+	bool isolated, output_kill;
+	bool can_kill_itself;				/* a SIGKILL may be the program's own */
 	char name[32];
 	struct cgroup *group;
 	pid_t pid;
@@ -164,8 +167,7 @@ static int map_to(pid_t pid, const char *file, unsigned outside)
 /* One user inside.  Root's jails are nobody outside, where nobody can be named (not in every container). */
 static int write_maps(pid_t pid, bool root, struct err *e)
 {
-	enum { NOBODY = 65534 };
-	if (root && map_to(pid, "gid_map", NOBODY) == 0 && map_to(pid, "uid_map", NOBODY) == 0)
+	if (root && map_to(pid, "gid_map", JAIL_NOBODY) == 0 && map_to(pid, "uid_map", JAIL_NOBODY) == 0)
 		return 0;
 	if (!root && put_proc(pid, "setgroups", "deny") < 0)
 		return err_errno(e, "cannot close the jail's supplementary groups");
@@ -176,14 +178,15 @@ static int write_maps(pid_t pid, bool root, struct err *e)
 	return 0;
 }
 
-/* Clone with all signals held back, so that no handler of the judge's runs in the child. */
-static int clone_child(struct jail *j, struct jail_plan *p, struct err *e)
+/* Clone with all signals held back, so that no handler of the judge's runs in the child.  group >= 0: born in that one. */
+static bool clone_once(struct jail *j, struct jail_plan *p, uint64_t namespaces, int group)
 {
 	struct clone_args args = {
-		.flags = CLONE_PIDFD | (j->unsandboxed ? 0 : (uint64_t)NAMESPACES | CLONE_NEWCGROUP),
-		.pidfd = (uintptr_t)&j->pidfd,
+		.flags = CLONE_PIDFD | namespaces | (group >= 0 ? CLONE_INTO_CGROUP : 0), .pidfd = (uintptr_t)&j->pidfd,
+		.cgroup = group >= 0 ? (uint64_t)group : 0,
 	};
 	sigset_t all, old;
+	p->user_namespace = namespaces & CLONE_NEWUSER;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
@@ -192,10 +195,24 @@ static int clone_child(struct jail *j, struct jail_plan *p, struct err *e)
 	int number = errno;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = number;
-	if (pid < 0)
-		return err_errno(e, "cannot make the namespaces of a jail (see `judge doctor`)");
-	j->pid = pid;
-	return 0;
+	if (pid > 0)
+		j->pid = pid;
+	return pid > 0;
+}
+
+/* Where the host has no user namespaces for us, root can do without.  *born: it is in its group. */
+static int clone_child(struct jail *j, struct jail_plan *p, bool *born, struct err *e)
+{
+	uint64_t all = j->isolated ? (uint64_t)NAMESPACES | CLONE_NEWCGROUP : 0;
+	CLEANUP_FD int group = j->group ? cgroup_open(j->group) : -1;
+	*born = group >= 0 && clone_once(j, p, all, group);
+	if (*born || clone_once(j, p, all, -1))
+		return 0;
+	int number = errno;
+	if (j->isolated && p->root && clone_once(j, p, all & ~(uint64_t)CLONE_NEWUSER, -1))
+		return 0;
+	errno = number;
+	return err_errno(e, "%s", j->isolated ? "cannot make the namespaces of a jail" : "cannot start a process");
 }
 
 /* The supervisor's word: started, or why not. */
@@ -218,13 +235,15 @@ static int await_start(struct jail *j, struct err *e)
 
 static int launch(struct jail *j, struct jail_plan *p, struct ends *theirs, struct err *e)
 {
-	if (clone_child(j, p, e) < 0)
+	bool born;
+	if (clone_child(j, p, &born, e) < 0)
 		return -1;
 	ends_close(theirs);
-	if (!j->unsandboxed && write_maps(j->pid, p->root, e) < 0)
+	if (p->user_namespace && write_maps(j->pid, p->root, e) < 0)
 		return -1;
-	if (j->group && cgroup_attach(j->group, j->pid, e) < 0)
+	if (j->group && !born && cgroup_attach(j->group, j->pid, e) < 0)
 		return -1;
+	put_proc(j->pid, "oom_score_adj", "500");	/* where the machine is short of memory, rather this than the judge */
 	if (send(j->go_fd, "", 1, MSG_NOSIGNAL) != 1)
 		return err_errno(e, "cannot reach the jail's supervisor");
 	if (await_start(j, e) < 0)
@@ -235,10 +254,11 @@ static int launch(struct jail *j, struct jail_plan *p, struct ends *theirs, stru
 
 static int prepare(struct jail *j, const struct jail_spec *s, struct jail_plan *p, struct ends *theirs, struct err *e)
 {
-	if (!s->unsandboxed && !(p->filter = policy_filter(s->policy, e)))
+	if (!s->bare && !(p->filter = policy_filter(s->policy, e)) && j->isolated)
 		return -1;
+	p->notifies = p->filter && policy_notifies(s->policy);
 	/* One process more than the program's: the supervisor. */
-	if (!s->unsandboxed && cgroup_new(s->limits.memory, s->limits.processes ? s->limits.processes + 1 : 0, &j->group, e) < 0)
+	if (!s->bare && cgroup_new(s->limits.memory, s->limits.processes ? s->limits.processes + 1 : 0, &j->group, e) < 0)
 		return -1;
 	p->grouped = j->group;
 	int go[2];
@@ -261,11 +281,11 @@ struct jail *jail_start(const struct jail_spec *s, struct err *e)
 		BUG("out of memory");
 	snprintf(j->name, sizeof j->name, "%s", s->name ? s->name : policy_name(s->policy));
 	j->limits = s->limits;
-	j->unsandboxed = s->unsandboxed;
+	j->isolated = !s->unsandboxed && !s->bare;
+	j->can_kill_itself = s->policy == JAIL_PROGRAM || !j->isolated;
 	j->output_kill = s->output_kill;
 	j->pidfd = j->go_fd = j->report_fd = j->out_fd = j->err_fd = -1;
-	struct jail_plan p = {.spec = s, .notifies = !s->unsandboxed && policy_notifies(s->policy), .root = geteuid() == 0,
-			      .exe_fd = s->exe_fd, .listener = -1};
+	struct jail_plan p = {.spec = s, .isolated = j->isolated, .root = geteuid() == 0, .exe_fd = s->exe_fd, .listener = -1};
 	if (prepare(j, s, &p, &theirs, e) < 0 || launch(j, &p, &theirs, e) < 0) {
 		err_wrap(e, "jail \"%s\"", j->name);
 		return NULL;
@@ -326,29 +346,48 @@ static int time_left_ms(const struct jail *j)
 	return now >= end ? 0 : (int)((end - now + 999) / 1000);
 }
 
-/* Until the supervisor's end: captured output, wall time.  True if the wall time ran out. */
-static bool watch(struct jail *j, struct jail_result *r)
+/* The group counts the processor time of processes that nobody has reaped yet, which the supervisor can't see. */
+static bool spent(const struct jail *j)
+{
+	return j->limits.cpu_ms && j->group && cgroup_cpu_us(j->group) > (uint64_t)j->limits.cpu_ms * 1000;
+}
+
+static int sleep_ms(const struct jail *j)
+{
+	enum { LOOK_MS = 50 };
+	int left = time_left_ms(j);
+	bool look = j->limits.cpu_ms && j->group && cgroup_cpu_us(j->group);
+	return look && (left < 0 || left > LOOK_MS) ? LOOK_MS : left;
+}
+
+/* Why the judge ended it, if it did. */
+enum stop { STOP_NONE, STOP_FLOOD, STOP_WALL, STOP_CPU };
+
+static enum stop limit_met(const struct jail *j, const struct jail_result *r)
+{
+	return flooded(j, r) ? STOP_FLOOD : time_left_ms(j) == 0 ? STOP_WALL : spent(j) ? STOP_CPU : STOP_NONE;
+}
+
+/* Until the supervisor's end: captured output, wall time, processor time. */
+static enum stop watch(struct jail *j, struct jail_result *r)
 {
 	enum { GRACE_MS = 200 };
-	bool late = false, ending = false;
+	enum stop stop = STOP_NONE;
 	for (;;) {
 		struct pollfd fds[] = {{.fd = j->pidfd, .events = POLLIN},
 				       {.fd = j->out_fd, .events = POLLIN},
 				       {.fd = j->err_fd, .events = POLLIN}};
-		int n = poll(fds, 3, ending ? GRACE_MS : time_left_ms(j));
+		int n = poll(fds, 3, stop ? GRACE_MS : sleep_ms(j));
 		pump_both(j, r);
 		if (n > 0 && fds[0].revents)
 			break;
-		if (ending && n == 0) {
+		if (stop && n == 0)
 			kill_supervisor(j);
-		} else if (!ending && (flooded(j, r) || time_left_ms(j) == 0)) {
-			late = !flooded(j, r);
-			ending = true;
+		else if (!stop && (stop = limit_met(j, r)))
 			ask_to_end(j);
-		}
 	}
 	pump_both(j, r);		/* every writer is dead: what is left is in the pipe */
-	return late;
+	return stop;
 }
 
 static uint64_t micros(struct timeval t)
@@ -364,44 +403,51 @@ static bool out_of_memory(const struct jail *j, const struct jail_result *r)
 	return death && !j->group && j->limits.memory && r->peak_memory >= j->limits.memory / 16 * 15;
 }
 
+static int killed_from_outside(const struct jail *j, const char *what, struct err *e)
+{
+	return err_system(e, "jail \"%s\": %s was killed from outside (is the machine short of memory?)", j->name, what);
+}
+
 /* The program's own end, by its wait status. */
-static void judge_status(const struct jail *j, const struct jail_report *report, struct jail_result *r)
+static int judge_status(const struct jail *j, const struct jail_report *report, struct jail_result *r, struct err *e)
 {
 	int signal = WIFSIGNALED(report->status) ? WTERMSIG(report->status) : 0;
-	bool spent = j->limits.cpu_ms && r->cpu_us >= (uint64_t)j->limits.cpu_ms * 1000;
+	bool out_of_time = j->limits.cpu_ms && r->cpu_us >= (uint64_t)j->limits.cpu_ms * 1000;
 	r->end = signal ? JAIL_SIGNALED : JAIL_EXITED;
 	r->status = signal ? signal : WEXITSTATUS(report->status);
-	if (signal == SIGSYS && !j->unsandboxed) {
+	if (signal == SIGSYS && j->isolated) {
 		r->end = JAIL_SYSCALL;
 		r->status = -1;
-	} else if (spent && (signal == SIGXCPU || signal == SIGKILL)) {
+	} else if (out_of_time && (signal == SIGXCPU || signal == SIGKILL)) {
 		r->end = JAIL_CPU;
 	} else if (signal && out_of_memory(j, r)) {
 		r->end = JAIL_MEMORY;
+	} else if (signal == SIGKILL && !j->can_kill_itself) {
+		return killed_from_outside(j, "its program", e);
 	}
+	return 0;
 }
 
-static int judge_end(struct jail *j, const struct jail_report *report, bool late, struct jail_result *r, struct err *e)
+static int judge_end(struct jail *j, const struct jail_report *report, enum stop stop, struct jail_result *r, struct err *e)
 {
+	r->status = SIGKILL;
 	if (j->group && cgroup_oom_kills(j->group)) {
 		r->end = JAIL_MEMORY;
-		r->status = SIGKILL;
 	} else if (flooded(j, r)) {
 		r->end = JAIL_OUTPUT;
-		r->status = SIGKILL;
 	} else if (report->kind == REPORT_DENIED) {
 		r->end = JAIL_SYSCALL;
 		r->status = report->status;
 	} else if (report->kind == REPORT_CPU) {
 		r->end = JAIL_CPU;
-		r->status = SIGKILL;
 	} else if (report->kind == REPORT_ENDED) {
-		judge_status(j, report, r);
-	} else if (late || atomic_load(&j->killed)) {
-		r->end = late ? JAIL_WALL : JAIL_KILLED;
-		r->status = SIGKILL;
+		return judge_status(j, report, r, e);
+	} else if (stop == STOP_WALL || stop == STOP_CPU) {
+		r->end = stop == STOP_WALL ? JAIL_WALL : JAIL_CPU;
+	} else if (atomic_load(&j->killed)) {
+		r->end = JAIL_KILLED;
 	} else {
-		return err_system(e, "jail \"%s\": its supervisor was killed from outside (is the machine short of memory?)", j->name);
+		return killed_from_outside(j, "its supervisor", e);
 	}
 	return 0;
 }
@@ -413,7 +459,7 @@ int jail_wait(struct jail *jail, struct jail_result *r, struct err *e)
 	struct rusage usage = {0};
 	siginfo_t si;
 	*r = (struct jail_result){0};
-	bool late = watch(j, r);
+	enum stop stop = watch(j, r);
 	r->wall_us = now_us() - j->start_us;
 	while (syscall(SYS_waitid, P_PIDFD, j->pidfd, &si, WEXITED | __WALL, &usage) < 0 && errno == EINTR)
 		;
@@ -421,18 +467,21 @@ int jail_wait(struct jail *jail, struct jail_result *r, struct err *e)
 	ssize_t n = read(j->report_fd, &report, sizeof report);
 	if (n != (ssize_t)sizeof report)
 		report.kind = 0;
+	uint64_t counted = j->group ? cgroup_cpu_us(j->group) : 0;
 	r->cpu_us = report.kind ? report.cpu_us : micros(usage.ru_utime) + micros(usage.ru_stime);
+	if (counted > r->cpu_us)
+		r->cpu_us = counted;
 	r->peak_memory = j->group ? cgroup_peak_memory(j->group) : 0;
 	if (!r->peak_memory)
 		r->peak_memory = report.peak_memory;
-	return judge_end(j, &report, late, r, e);
+	return judge_end(j, &report, stop, r, e);
 }
 
 void jail_kill(struct jail *j)
 {
 	atomic_store(&j->killed, true);
 	/* Outside a pid namespace the supervisor has to live long enough to end the others. */
-	if (j->unsandboxed)
+	if (!j->isolated)
 		ask_to_end(j);
 	else
 		kill_supervisor(j);

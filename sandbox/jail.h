@@ -1,11 +1,41 @@
 /* The jail: run one untrusted program with nothing but what it is given.
  *
- * Threat model.  The program inside is hostile.  It must not read or change anything of the host, see other
- * processes, use the network, outlive its run, or use more time, memory, processes, file space or output than its
- * limits.  It gets: its own user, pid, mount, net, ipc, uts and cgroup namespaces; a root that is an empty read-only
- * tmpfs with the mounts named below; no capabilities, no_new_privs; a seccomp allow-list by policy (foreign ABIs are
- * killed); rlimits; a cgroup (v2, v1, or none: jail_host() says which); the descriptors named below and no others.
- * Facts about its end come from the kernel alone (wait status, cgroup events, rusage), never from what it prints.
+ * Threat model.
+ *
+ * Who attacks: whoever wrote a submission (source that compilers digest, host code, PTX and messages that the device process
+ * digests) or a problem package (its oracle).  They have the whole source of this judge, native code inside, any number of
+ * attempts, and may work together from several jails at once.  They want to read hidden inputs, seeds, expected values, other
+ * people's sources and files of the host; to change a verdict or a time; to keep something for a later run; to use more than
+ * their limits; to leave something behind; to reach the network; to harm the host.
+ *
+ * What stops them, each layer by itself:
+ *   - namespaces (user, pid, mount, net, ipc, uts, cgroup): no process, no network, no file, no IPC object, no name of the host
+ *     is there to be reached.  One user, nobody's outside where the judge is root; no supplementary group of root's.
+ *   - the root, by pivot_root: a read-only tmpfs that holds only the mounts named below, each read-only, nosuid, nodev; a
+ *     private /tmp of limited size where asked for.  The old root is unmounted.
+ *   - no capability (bounding and ambient sets too), secure bits locked, no_new_privs: nothing executed can gain power.
+ *   - seccomp: a list of allowed calls by policy, arguments too (policy.c).  Calls of another ABI kill.  What is not listed ends
+ *     the run, or fails with ENOSYS for compilers and drivers, which probe.  So most of the kernel is not there to be attacked.
+ *   - Landlock, where the kernel has it: files once more, by a mechanism of its own; no TCP, no abstract sockets, no signals out.
+ *   - a control group (v2, v1) for memory without swap and processes, of the whole tree; rlimits for file size, descriptors,
+ *     core dumps, locked memory, processor time; the supervisor and the judge watch processor and wall time and output.
+ *   - no descriptor but those named, by close_range; stdin is /dev/null; a session, session keyring, umask and personality of
+ *     its own; first to go where the machine is short of memory.
+ *   - whatever ends it, the supervisor's end is the end of its pid namespace, and so of every process in it, and the judge's end
+ *     is that of the supervisor.
+ *
+ * What is decided, is decided from facts of the kernel alone (wait status, group events, rusage, how many bytes came out), never
+ * from what the program says.  Nothing is collected from inside by path: results are memory files and pipes that the judge
+ * made; what goes in is sealed, and what comes out is read after the last process is dead, by sizes that the judge knows.
+ *
+ * Not defended: flaws of the kernel in what the policies leave open, and of the processor (a jail shares cores and caches with
+ * the judge: timing and speculation leak what they leak; run one judge for each exam you care for).  The load that a jail may make
+ * within its limits.  An ordinary user's supplementary groups stay (only root can drop them): they matter for files that
+ * mounts bring in, and those are the toolchain's.  A GPU's driver, whose ioctls JAIL_GPU leaves open to our own device
+ * process.  unsandboxed, which is for one's own code.
+ *
+ * It works for root, for an ordinary user where user namespaces are allowed, for root without user namespaces, and in a container
+ * that allows the same.  Where it does not, jail_start fails and says why, and nothing is run.
  */
 #ifndef SANDBOX_JAIL_H
 #define SANDBOX_JAIL_H
@@ -58,7 +88,10 @@ struct jail_spec {
 	int stdout_fd, stderr_fd;	/* >= 0: the jail writes there directly; -1: captured into the result */
 	bool output_kill;		/* more output than the limit ends the run (JAIL_OUTPUT); else it is cut */
 	struct jail_limits limits;
-	bool unsandboxed;		/* --no-sandbox: plain fork and exec with rlimits, for one's own code only */
+	/* --no-sandbox, for one's own code only: the host's files and network and the judge's own user; still with rlimits, and
+	 * with a control group, no_new_privs and the policy's filter where they are to be had. */
+	bool unsandboxed;
+	bool bare;			/* unsandboxed, and no group and no filter either: for NVIDIA's tools and sanitized builds */
 };
 
 enum jail_end { JAIL_EXITED, JAIL_SIGNALED, JAIL_CPU, JAIL_WALL, JAIL_MEMORY, JAIL_OUTPUT, JAIL_SYSCALL /* seccomp */,
@@ -89,16 +122,17 @@ int jail_run(const struct jail_spec *spec, struct jail_result *r, struct err *e)
 void jail_result_free(struct jail_result *r);
 const char *jail_end_name(enum jail_end end);
 
-/* What this host offers, for `judge doctor` and for the decision to grade other people's code. */
+/* What this host offers, for `judge doctor` and for the decision to grade other people's code.  All of it was tried. */
 struct jail_host {
-	bool user_namespaces, root, seccomp, pidfd, landlock;
+	bool user_namespaces, namespaces /* the others, in a user namespace or as root without */, root, seccomp, pidfd;
+	int landlock;			/* the version of its ABI; 0: none */
 	enum { CGROUP_NONE, CGROUP_V1, CGROUP_V2 } cgroup;
 	char cgroup_note[300];		/* what is missing and the command that mends it; empty when all is well */
-	bool usable;			/* namespaces and seccomp work: submissions of others may be run */
-	char why[300];			/* if not usable */
+	bool usable;			/* a jail works: submissions of others may be run */
+	char why[300], mend[300];	/* if not usable; how to mend it, "" where that is not known */
 };
 void jail_host(struct jail_host *h);
-/* Remove cgroups and mounts that a killed judge left behind. */
+/* Remove what a killed judge left behind: control groups, and folders of unsandboxed runs (mounts and processes die with it). */
 void jail_sweep(void);
 
 #endif

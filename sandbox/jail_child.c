@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
+#include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <poll.h>
@@ -20,9 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -140,7 +143,7 @@ static int set_limits(struct jail_plan *p)
 	const struct jail_spec *s = p->spec;
 	const struct jail_limits *l = &s->limits;
 	uint64_t stack = stack_limit(s);
-	bool files = s->policy == JAIL_COMPILE || s->policy == JAIL_PROGRAM || s->policy == JAIL_GPU || s->unsandboxed;
+	bool files = s->policy == JAIL_COMPILE || s->policy == JAIL_PROGRAM || s->policy == JAIL_GPU || !p->isolated;
 	/* One byte, not none: a core_pattern that is a pipe to a program of the host's heeds no other limit. */
 	int rc = limit(p, RLIMIT_CORE, "core dumps", 1, 1);
 	if (rc == 0)
@@ -149,6 +152,12 @@ static int set_limits(struct jail_plan *p)
 		rc = limit(p, RLIMIT_STACK, "the stack", stack, stack);
 	if (rc == 0)
 		rc = limit(p, RLIMIT_MEMLOCK, "locked memory", 0, 0);
+	if (rc == 0)
+		rc = limit(p, RLIMIT_MSGQUEUE, "message queues", 0, 0);
+	if (rc == 0)
+		rc = limit(p, RLIMIT_NICE, "priority", 0, 0);
+	if (rc == 0)
+		rc = limit(p, RLIMIT_RTPRIO, "real-time priority", 0, 0);
 	if (rc == 0 && l->file_size)
 		rc = limit(p, RLIMIT_FSIZE, "file size", l->file_size, l->file_size);
 	/* The supervisor watches the time to the millisecond; this stands behind it. */
@@ -156,7 +165,7 @@ static int set_limits(struct jail_plan *p)
 		rc = limit(p, RLIMIT_CPU, "processor time", l->cpu_ms / 1000 + 2, l->cpu_ms / 1000 + 3);
 	if (rc == 0 && !p->grouped && l->memory)
 		rc = limit(p, RLIMIT_DATA, "memory", l->memory, l->memory);
-	if (rc == 0 && !p->grouped && l->processes && p->filter)
+	if (rc == 0 && !p->grouped && l->processes && p->isolated)
 		rc = limit(p, RLIMIT_NPROC, "processes", l->processes + 1, l->processes + 1);
 	return rc;
 }
@@ -177,16 +186,17 @@ static int drop_powers(struct jail_plan *p)
 	return 0;
 }
 
+/* Unsandboxed, what can't be had is done without. */
 static int confine(struct jail_plan *p)
 {
-	if (drop_powers(p) < 0)
-		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return jail_fail(p, "cannot set no_new_privs", NULL);
+		return p->isolated ? jail_fail(p, "cannot set no_new_privs", NULL) : 0;
+	if (p->isolated && jail_landlock(p) < 0)
+		return -1;
 	unsigned flags = p->notifies ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
 	long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, p->filter);
 	if (rc < 0)
-		return jail_fail(p, "cannot set the system call filter", NULL);
+		return p->isolated ? jail_fail(p, "cannot set the system call filter", NULL) : 0;
 	if (p->notifies)
 		p->listener = (int)rc;
 	return 0;
@@ -202,7 +212,7 @@ static int program(void *arg)
 	sigset_t none;
 	sigemptyset(&none);
 	setsid();
-	if (!p->filter)
+	if (!p->isolated)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (set_limits(p) < 0)
 		return 1;
@@ -227,15 +237,35 @@ static void reset_signals(void)
 
 static int take_identity(struct jail_plan *p)
 {
+	unsigned id = p->user_namespace ? JAIL_UID : JAIL_NOBODY;
 	if (p->root && syscall(SYS_setgroups, 0, NULL) < 0)
 		return jail_fail(p, "cannot drop supplementary groups", NULL);
-	if (syscall(SYS_setresgid, JAIL_UID, JAIL_UID, JAIL_UID) < 0 ||
-	    syscall(SYS_setresuid, JAIL_UID, JAIL_UID, JAIL_UID) < 0)
+	/* Without a user namespace the change of user would take away what building the root needs. */
+	if (!p->user_namespace && prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)
+		return jail_fail(p, "cannot set secure bits", NULL);
+	if (syscall(SYS_setresgid, id, id, id) < 0 || syscall(SYS_setresuid, id, id, id) < 0)
 		return jail_fail(p, "cannot become the jail's user", NULL);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (syscall(SYS_sethostname, "judge", 5) < 0)
 		return jail_fail(p, "cannot set the host name", NULL);
 	return 0;
+}
+
+/* What the judge's own user could have handed down. */
+static void forget_habits(void)
+{
+	umask(022);
+	personality(PER_LINUX);
+	/* A kernel without keys, or a user with too many, has none to hand down that the filter would let be used. */
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+}
+
+static int isolate(struct jail_plan *p)
+{
+	forget_habits();
+	if (jail_take_mounts(p) < 0 || take_identity(p) < 0 || jail_enter_root(p) < 0)
+		return -1;
+	return drop_powers(p);		/* the supervisor needs them no more, and the program inherits none */
 }
 
 static int set_up(struct jail_plan *p)
@@ -252,9 +282,9 @@ static int set_up(struct jail_plan *p)
 	if (read(p->go_fd, &go, 1) != 1)
 		_exit(1);			/* the judge is gone, or changed its mind */
 	setsid();
-	if (!p->filter)
+	if (!p->isolated)
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	else if (jail_take_mounts(p) < 0 || take_identity(p) < 0 || jail_enter_root(p) < 0)
+	else if (isolate(p) < 0)
 		return -1;
 	return place_fds(p);
 }
@@ -275,13 +305,35 @@ static uint64_t cpu_used(pid_t pid)
 	return micros(dead.ru_utime) + micros(dead.ru_stime) + (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+/* Unsandboxed there is no pid namespace whose every process could be killed at once.  Children of the dead become ours:
+ * killing ours until there are none ends the whole tree, whatever sessions it is in. */
+static void kill_descendants(pid_t pid)
+{
+	kill(-pid, SIGKILL);
+	for (;;) {
+		char text[4096];
+		int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+		if (fd >= 0)
+			close(fd);
+		text[n > 0 ? n : 0] = 0;
+		for (char *at = text, *end; (pid = (pid_t)strtol(at, &end, 10)) > 0 && end != at; at = end)
+			if (*end)		/* else it may be cut short */
+				kill(pid, SIGKILL);
+		if (waitpid(-1, NULL, 0) < 0 && errno != EINTR)
+			return;
+	}
+}
+
 /* The end: kill what is left, count what it used, tell, go. */
 static _Noreturn void finish(const struct jail_plan *p, pid_t pid, struct jail_report *r)
 {
 	struct rusage u;
-	pid_t all = p->filter ? -1 : -pid;	/* everything in the pid namespace, or else in the process group */
-	kill(all, SIGKILL);
-	while (waitpid(all, NULL, 0) > 0 || errno == EINTR)
+	if (!p->isolated)
+		kill_descendants(pid);
+	else
+		kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 	getrusage(RUSAGE_CHILDREN, &u);
 	r->cpu_us = micros(u.ru_utime) + micros(u.ru_stime);

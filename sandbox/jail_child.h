@@ -6,12 +6,15 @@
 
 struct sock_fprog;
 
-enum { JAIL_MAX_FDS = 32, JAIL_MAX_FD = 63 /* the highest number inside */, JAIL_UID = 1000 /* inside */ };
+enum { JAIL_MAX_FDS = 32, JAIL_MAX_FD = 63 /* the highest number inside */, JAIL_UID = 1000 /* inside a user namespace */,
+       JAIL_NOBODY = 65534 /* outside, and without one, where the judge is root */ };
 
 /* All that the child needs, prepared before the clone: the parent may have threads, so the child allocates nothing. */
 struct jail_plan {
 	const struct jail_spec *spec;
-	const struct sock_fprog *filter;	/* NULL: unsandboxed */
+	bool isolated;				/* in namespaces and a root of its own */
+	bool user_namespace;			/* one of them; without, the judge is root */
+	const struct sock_fprog *filter;	/* NULL: none */
 	bool notifies;				/* the filter reports calls outside its list */
 	bool root;				/* the judge is root, so supplementary groups can be dropped */
 	bool grouped;				/* a control group limits memory and processes */
@@ -42,6 +45,10 @@ _Noreturn void jail_child(struct jail_plan *p);
  * jail's user, whose files they will be, build the root and move into it. */
 int jail_take_mounts(struct jail_plan *p);
 int jail_enter_root(struct jail_plan *p);
+/* jail_landlock.c; the program's process alone, with no_new_privs set: the files of the root by Landlock, where the kernel has it. */
+int jail_landlock(struct jail_plan *p);
+/* The n-th mount of the root, by its place inside; NULL after the last. */
+const char *jail_mounted(unsigned n, bool *device);
 /* Set p->failure to "what: error" and return -1. */
 int jail_fail(struct jail_plan *p, const char *what, const char *name);
 

@@ -1,16 +1,19 @@
 /* What this host offers to jails, found by building one. */
 #include "base/cleanup.h"
+#include "base/scratch.h"
 #include "cgroup.h"
 #include "jail.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A whole x86-64 program: exit(42).  It tells whether a jail can run anything, with no file needed. */
@@ -24,6 +27,11 @@ static const unsigned char tiny[] = {
 	0x84, 0, 0, 0, 0, 0, 0, 0, 0x84, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0,
 	0xbf, 42, 0, 0, 0, 0xb8, 60, 0, 0, 0, 0x0f, 0x05,			/* mov edi, 42; mov eax, 60; syscall */
 };
+
+static bool exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
 
 static int run_tiny(struct jail_result *r, struct err *e)
 {
@@ -55,43 +63,56 @@ static bool has_line(const char *path, const char *start, const char *within)
 	return false;
 }
 
+static bool in_chroot(void)
+{
+	/* A mount point "/", then rw or ro. */
+	return !has_line("/proc/self/mountinfo", "", " / r");
+}
+
 /* What is behind most refusals. */
-static const char *remedy(void)
+static const char *find_mend(void)
 {
 	if (setting_is("/proc/sys/user/max_user_namespaces", '0'))
-		return "; user namespaces are off: sysctl user.max_user_namespaces=10000";
+		return "user namespaces are off: sysctl -w user.max_user_namespaces=10000";
 	if (geteuid() && setting_is("/proc/sys/kernel/unprivileged_userns_clone", '0'))
-		return "; user namespaces are off for ordinary users: sysctl kernel.unprivileged_userns_clone=1";
+		return "user namespaces are off for ordinary users: sysctl -w kernel.unprivileged_userns_clone=1";
 	if (geteuid() && setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
-		return "; AppArmor restricts them: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
-	/* A mount point "/", then rw or ro. */
-	if (!has_line("/proc/self/mountinfo", "", " / r"))
-		return "; inside a chroot the kernel allows none: enter it by pivot_root (systemd-nspawn, podman run --rootfs)";
+		return "AppArmor restricts user namespaces: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0";
+	if (in_chroot())
+		return "inside a chroot the kernel allows none: enter it by pivot_root (systemd-nspawn, podman run --rootfs)";
 	if (has_line("/proc/self/status", "Seccomp:", "2"))
-		return "; this container's seccomp filter forbids it: start it with --security-opt seccomp=unconfined";
+		return "a seccomp filter around the judge forbids it; docker and podman: --security-opt seccomp=unconfined "
+		       "--security-opt apparmor=unconfined, or --privileged";
+	if (!exists("/proc/self/ns/user"))
+		return "the kernel is built without user namespaces: run the judge as root";
 	return "";
 }
 
-static bool exists(const char *path)
+/* Can a process be made in these namespaces? */
+static bool can_clone(uint64_t namespaces)
 {
-	return access(path, F_OK) == 0;
+	struct clone_args args = {.flags = namespaces, .exit_signal = SIGCHLD};
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+	if (pid == 0)
+		syscall(SYS_exit_group, 0);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0;
 }
 
-void jail_host(struct jail_host *h)
+static void try_namespaces(struct jail_host *h)
+{
+	const uint64_t others = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+	h->user_namespaces = can_clone(CLONE_NEWUSER);
+	h->namespaces = can_clone(others | (h->user_namespaces ? CLONE_NEWUSER : 0));
+}
+
+static void try_jail(struct jail_host *h)
 {
 	struct jail_result r = {0};
 	struct err e = {0};
-	*h = (struct jail_host){.root = geteuid() == 0};
-	h->seccomp = exists("/proc/sys/kernel/seccomp/actions_avail");
-	CLEANUP_FD int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	h->pidfd = pidfd >= 0;
-	h->landlock = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
-	h->user_namespaces = exists("/proc/self/ns/user") && !setting_is("/proc/sys/user/max_user_namespaces", '0');
-	int version = cgroup_version();
-	h->cgroup = version == 2 ? CGROUP_V2 : version == 1 ? CGROUP_V1 : CGROUP_NONE;
-	snprintf(h->cgroup_note, sizeof h->cgroup_note, "%s", cgroup_note());
 	if (run_tiny(&r, &e) < 0)
-		snprintf(h->why, sizeof h->why, "%.180s%s", e.text, remedy());
+		snprintf(h->why, sizeof h->why, "%.290s", e.text);
 	else if (r.end != JAIL_EXITED || r.status != 42)
 		snprintf(h->why, sizeof h->why, "a program that exits with 42 ended as: %s, %d", jail_end_name(r.end), r.status);
 	else
@@ -99,8 +120,26 @@ void jail_host(struct jail_host *h)
 	jail_result_free(&r);
 }
 
+void jail_host(struct jail_host *h)
+{
+	*h = (struct jail_host){.root = geteuid() == 0};
+	h->seccomp = exists("/proc/sys/kernel/seccomp/actions_avail");
+	CLEANUP_FD int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	h->pidfd = pidfd >= 0;
+	long landlock = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	h->landlock = landlock > 0 ? (int)landlock : 0;
+	int version = cgroup_version();
+	h->cgroup = version == 2 ? CGROUP_V2 : version == 1 ? CGROUP_V1 : CGROUP_NONE;
+	snprintf(h->cgroup_note, sizeof h->cgroup_note, "%s", cgroup_note());
+	try_namespaces(h);
+	try_jail(h);
+	if (!h->usable || !h->user_namespaces)
+		snprintf(h->mend, sizeof h->mend, "%s", find_mend());
+}
+
 void jail_sweep(void)
 {
-	/* Mounts die with their namespaces, and processes with their judge: only control groups can be left. */
+	/* Mounts die with their namespaces, and processes with their judge. */
 	cgroup_sweep();
+	scratch_sweep();
 }

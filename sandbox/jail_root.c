@@ -93,6 +93,7 @@ static int attach(struct jail_plan *p, int tree, const char *inside)
 static struct {
 	int tree;
 	const char *inside;
+	bool device;
 } taken[MAX_MOUNTS];
 static unsigned n_taken;
 
@@ -105,6 +106,7 @@ static int take_one(struct jail_plan *p, const char *host, const char *inside, b
 		return jail_fail(p, "cannot mount (Linux 5.12 or newer is needed)", host);
 	if (tree >= 0) {
 		taken[n_taken].tree = tree;
+		taken[n_taken].device = device;
 		taken[n_taken++].inside = inside;
 	}
 	return 0;
@@ -133,6 +135,14 @@ int jail_take_mounts(struct jail_plan *p)
 	if (s->policy == JAIL_GPU)
 		return take_gpu(p);
 	return s->policy == JAIL_COMPILE ? take_one(p, "/dev/null", "/dev/null", true) : 0;
+}
+
+const char *jail_mounted(unsigned n, bool *device)
+{
+	if (n >= n_taken)
+		return NULL;
+	*device = taken[n].device;
+	return taken[n].inside;
 }
 
 static int private_tmp(struct jail_plan *p)

@@ -17,8 +17,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,6 +43,8 @@ struct table {
 #define WHERE(arg, mask, value) {arg, SCMP_CMP_MASKED_EQ, mask, value}
 #define ALLOW_IF(name, arg, mask, value) {SCMP_SYS(name), 0, 1, {WHERE(arg, mask, value)}}
 #define ALL 0xffffffffu
+/* A SIGKILL is then from outside: a fact for the judge. */
+#define NOT_SIGKILL(name, arg) {SCMP_SYS(name), 0, 1, {{arg, SCMP_CMP_NE, SIGKILL, 0}}}
 #define TABLE(t) {t, sizeof(t) / sizeof *(t)}
 
 /* Memory, time, signals of one's own, descriptors that one already has, and the end. */
@@ -54,7 +58,7 @@ static const struct rule basic[] = {
 	ALLOW(exit), ALLOW(exit_group),
 	ALLOW(futex), ALLOW(set_tid_address), ALLOW(set_robust_list), ALLOW(rseq),
 	ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(sigaltstack),
-	ALLOW(getpid), ALLOW(gettid), ALLOW(tgkill), ALLOW(restart_syscall),
+	ALLOW(getpid), ALLOW(gettid), NOT_SIGKILL(tgkill, 2), ALLOW(restart_syscall),
 	ALLOW(clock_gettime), ALLOW(clock_getres), ALLOW(gettimeofday), ALLOW(time),
 	ALLOW(nanosleep), ALLOW(clock_nanosleep), ALLOW(times), ALLOW(getrusage),
 	ALLOW(sched_yield), ALLOW(sched_getaffinity), ALLOW(getrandom), ALLOW(uname), ALLOW(sysinfo), ALLOW(getcpu),
@@ -92,7 +96,12 @@ static const struct rule private_files[] = {
 	ALLOW(fchmodat), ALLOW(utimensat), ALLOW(flock), ALLOW(fcntl), ALLOW(dup), ALLOW(dup2), ALLOW(dup3),
 	ALLOW(pipe), ALLOW(pipe2), ALLOW(select), ALLOW(pselect6), ALLOW(msync), ALLOW(mincore),
 	ALLOW(getppid), ALLOW(getitimer), ALLOW(setitimer), ALLOW(alarm), ALLOW(pause), ALLOW(rt_sigsuspend),
-	ALLOW(rt_sigtimedwait), ALLOW(rt_sigpending), ALLOW(kill), ALLOW(eventfd2), ALLOW(memfd_create),
+	ALLOW(rt_sigtimedwait), ALLOW(rt_sigpending), NOT_SIGKILL(kill, 1), ALLOW(eventfd2), ALLOW(memfd_create),
+};
+
+/* A whole program may end itself as it likes. */
+static const struct rule own_signals[] = {
+	ALLOW(kill), ALLOW(tgkill),
 };
 
 /* Threads in one's own process.  clone3 hides its flags behind a pointer: with ENOSYS libc turns to clone. */
@@ -107,19 +116,23 @@ static const struct rule threads[] = {
 
 /* What the dynamic loader does at start: read-only files, which are those of the system's library folders, and
  * executable mappings of files.  Anonymous executable memory stays out. */
+#define EXECUTABLE_FILE {SCMP_SYS(mmap), 0, 2, {WHERE(2, PROT_EXEC, PROT_EXEC), WHERE(3, MAP_ANONYMOUS | MAP_PRIVATE, MAP_PRIVATE)}}
 enum { WRITING = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND };
 static const struct rule loader[] = {
 	ALLOW_IF(openat, 2, WRITING, 0), ALLOW_IF(open, 1, WRITING, 0),
-	{SCMP_SYS(mmap), 0, 2, {WHERE(2, PROT_EXEC, PROT_EXEC), WHERE(3, MAP_ANONYMOUS | MAP_PRIVATE, MAP_PRIVATE)}},
+	EXECUTABLE_FILE,
 	ALLOW(newfstatat), ALLOW(stat), ALLOW(lstat), ALLOW(statx), ALLOW(access), ALLOW(faccessat), ALLOW(faccessat2),
 	ALLOW(readlink), ALLOW(readlinkat), ALLOW(getcwd), ALLOW(fcntl), ALLOW(dup), ALLOW(getdents64),
 	ALLOW(eventfd2), ALLOW(memfd_create), ALLOW(msync), ALLOW(mincore),
 };
 
+/* ioctl, but for those of terminals (TIOCSTI types for another), whose second lowest byte is 'T', 0x54: one bit differs. */
+#define NOT_TTY(bit, is) ALLOW_IF(ioctl, 1, (bit) << 8, (is) << 8)
 /* The NVIDIA driver's library: its device files, and local sockets, whose names are of the jail's own network namespace and
  * private /tmp. */
 static const struct rule gpu[] = {
-	ALLOW(ioctl), ALLOW(mmap), ALLOW(mprotect), ALLOW(prlimit64), ALLOW(mlock), ALLOW(munlock), ALLOW(eventfd),
+	NOT_TTY(0x01, 0x01), NOT_TTY(0x02, 0x02), NOT_TTY(0x04, 0), NOT_TTY(0x08, 0x08), NOT_TTY(0x10, 0), NOT_TTY(0x20, 0x20), NOT_TTY(0x40, 0),
+	NOT_TTY(0x80, 0x80), ALLOW(mmap), ALLOW(mprotect), ALLOW(prlimit64), ALLOW(mlock), ALLOW(munlock), ALLOW(eventfd),
 	ALLOW(epoll_create1), ALLOW(epoll_ctl), ALLOW(epoll_wait), ALLOW(epoll_pwait),
 	ALLOW(sched_setaffinity), ALLOW(sched_get_priority_max), ALLOW(sched_get_priority_min), ALLOW(get_mempolicy), ALLOW(mbind),
 	ALLOW(set_mempolicy), ALLOW_IF(socket, 0, ALL, AF_UNIX), ALLOW(bind), ALLOW(listen), ALLOW(accept), ALLOW(accept4),
@@ -128,12 +141,13 @@ static const struct rule gpu[] = {
 
 /* Compilers: processes and files; no sockets, no namespaces, no tracing, no new powers. */
 static const struct rule processes[] = {
-	ALLOW(mmap), ALLOW(mprotect), ALLOW(execve), ALLOW(execveat), ALLOW(vfork), ALLOW(fork),
+	EXECUTABLE_FILE, ALLOW(execve), ALLOW(execveat), ALLOW(vfork), ALLOW(fork),
 	ALLOW_IF(clone, 0, (unsigned)NAMESPACES, 0), FAIL(clone3, ENOSYS),
 	ALLOW(wait4), ALLOW(waitid), ALLOW(setpgid), ALLOW(getpgid), ALLOW(getpgrp), ALLOW(setsid), ALLOW(getsid),
 	ALLOW(prlimit64), ALLOW(setrlimit), ALLOW(getgroups), ALLOW(getresuid), ALLOW(getresgid),
 	ALLOW(sched_setaffinity), ALLOW(sched_getparam), ALLOW(sched_getscheduler), ALLOW(getpriority),
-	ALLOW(get_robust_list), ALLOW(membarrier), ALLOW(personality), ALLOW(chown), ALLOW(fchown), ALLOW(fchownat),
+	ALLOW(get_robust_list), ALLOW(membarrier), ALLOW_IF(personality, 0, READ_IMPLIES_EXEC, 0),
+	ALLOW_IF(personality, 0, ALL, ALL), ALLOW(chown), ALLOW(fchown), ALLOW(fchownat),
 	ALLOW(lchown), ALLOW(sync_file_range), ALLOW(readahead), ALLOW(close_range), ALLOW(utime), ALLOW(utimes),
 	ALLOW(epoll_create1), ALLOW(epoll_ctl), ALLOW(epoll_wait), ALLOW(epoll_pwait), ALLOW(eventfd),
 	ALLOW_IF(prctl, 0, ALL, PR_SET_NAME), ALLOW_IF(prctl, 0, ALL, PR_GET_NAME),
@@ -148,7 +162,7 @@ static const struct policy {
 } policies[] = {
 	[JAIL_COMPILE] = {"compile", false, {TABLE(basic), TABLE(private_files), TABLE(processes)}},
 	[JAIL_GUEST] = {"guest", true, {TABLE(basic), TABLE(no_files), TABLE(own_socket)}},
-	[JAIL_PROGRAM] = {"program", true, {TABLE(basic), TABLE(own_socket), TABLE(private_files)}},
+	[JAIL_PROGRAM] = {"program", true, {TABLE(basic), TABLE(own_socket), TABLE(private_files), TABLE(own_signals)}},
 	[JAIL_ORACLE] = {"oracle", true, {TABLE(basic), TABLE(no_files), TABLE(own_files)}},
 	[JAIL_DEVICE] = {"device", true, {TABLE(basic), TABLE(own_socket), TABLE(own_files), TABLE(threads),
 					  TABLE(loader)}},
@@ -166,13 +180,13 @@ static void release(scmp_filter_ctx *ctx)
 		seccomp_release(*ctx);
 }
 
-/* Does a rule for this call without conditions stand in the policy?  libseccomp refuses a narrower one beside it. */
-static bool allowed_always(const struct policy *p, int call)
+/* Does the policy allow this call: always, or under conditions?  libseccomp refuses a narrower rule beside a wider one. */
+static bool allows(const struct policy *p, int call, bool always)
 {
 	for (unsigned t = 0; t < sizeof p->tables / sizeof *p->tables; t++)
 		for (size_t i = 0; i < p->tables[t].n; i++) {
 			const struct rule *r = &p->tables[t].rules[i];
-			if (r->call == call && !r->error && !r->n_args)
+			if (r->call == call && !r->error && always == !r->n_args)
 				return true;
 		}
 	return false;
@@ -180,8 +194,10 @@ static bool allowed_always(const struct policy *p, int call)
 
 static int add_rule(scmp_filter_ctx ctx, const struct policy *p, const struct rule *r, struct err *e)
 {
-	if ((r->n_args || r->error) && allowed_always(p, r->call))
+	if ((r->n_args || r->error) && allows(p, r->call, true))
 		return 0;
+	if (r->error && !r->n_args && allows(p, r->call, false))
+		return 0;		/* what the conditions leave out is as any call outside the list */
 	if (r->error == ENOSYS && !p->notifies)		/* that is the default there */
 		return 0;
 	uint32_t action = r->error ? SCMP_ACT_ERRNO((uint32_t)r->error) : SCMP_ACT_ALLOW;

@@ -78,7 +78,7 @@ static int under_tool(struct session *s, struct jail_spec *spec, struct err *e)
 	s->tool[n] = NULL;
 	spec->argv = s->tool;
 	spec->exe_fd = -1;
-	spec->unsandboxed = true;
+	spec->bare = true;
 	return 0;
 }
 
@@ -118,7 +118,7 @@ static int start(struct session *s, struct err *e)
 		return -1;
 #ifdef __SANITIZE_ADDRESS__
 	/* A sanitizer needs files, system calls and address space of its own; such a build is for tests alone. */
-	spec.unsandboxed = true;
+	spec.bare = true;
 	spec.limits.memory = 0;
 #endif
 	s->jail = jail_start(&spec, e);

@@ -13,7 +13,7 @@ struct session {
 	char library[256];		/* where its driver lies */
 	/* environment of its process: where libraries lie beside the system's, and the folders mounted for that */
 	char search[1024], folder_names[4][256];
-	char home[128];
+	char home[300];
 	const char *environment[4];
 	struct jail_mount folders[4];
 	unsigned n_folders;

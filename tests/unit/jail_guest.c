@@ -166,6 +166,34 @@ static int kills(void)
 	return 9;
 }
 
+static int ends_itself(void) { kill(getpid(), SIGKILL); return 1; }
+static int ends_its_thread(void) { return (int)syscall(SYS_tgkill, getpid(), getpid(), SIGKILL); }
+
+/* How many threads may there be beside the first? */
+static void *waits(void *p) { sleep(1000); return p; }
+static int many_threads(void)
+{
+	pthread_t t;
+	int n = 0;
+	while (n < 90 && pthread_create(&t, NULL, waits, NULL) == 0)
+		n++;
+	_exit(n);
+}
+
+/* Descriptor 5 is a sealed file, 6 one whose size is: whatever can be done to them, to no effect. */
+static int breaks_seals(void)
+{
+	char text[8] = "";
+	if (write(5, "x", 1) >= 0 || pwrite(5, "x", 1, 0) >= 0 || ftruncate(5, 0) == 0 || ftruncate(5, 100) == 0 ||
+	    mmap(NULL, 5, PROT_READ | PROT_WRITE, MAP_SHARED, 5, 0) != MAP_FAILED)
+		return 1;
+	if (pread(5, text, sizeof text, 0) != 5 || strcmp(text, "given"))
+		return 2;
+	if (ftruncate(6, 0) == 0 || ftruncate(6, 1 << 20) == 0 || fallocate(6, 0, 0, 1 << 20) == 0 || pwrite(6, "answer", 6, 4096) > 0)
+		return 3;
+	return pwrite(6, "answer", 6, 0) == 6 ? 0 : 4;
+}
+
 static int reads(void)
 {
 	char text[16];
@@ -183,6 +211,7 @@ static const struct {
 	{"keys", keys}, {"i386", i386}, {"x32", x32}, {"executable-memory", executable_memory}, {"survive", survives},
 	{"descriptors", descriptors}, {"exec-again", executes_again}, {"files", files}, {"identity", identity},
 	{"write", writes}, {"fill", fills}, {"inodes", inodes}, {"kill", kills}, {"read", reads},
+	{"end-itself", ends_itself}, {"end-its-thread", ends_its_thread}, {"many-threads", many_threads}, {"seals", breaks_seals},
 };
 
 int main(int argc, char **argv)

@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -41,7 +43,7 @@ static struct jail_spec spec_of(enum jail_policy policy, int exe, const char **a
 	argv[2] = NULL;
 	return (struct jail_spec){.policy = policy, .name = what, .argv = argv, .exe_fd = exe, .stdin_fd = -1, .stdout_fd = -1,
 				  .stderr_fd = -1,
-				  .limits = {.cpu_ms = 1000, .wall_ms = 5000, .memory = 32 * MIB, .processes = 8, .output = 4000}};
+				  .limits = {.cpu_ms = 400, .wall_ms = 9000, .memory = 32 * MIB, .processes = 8, .output = 4000}};
 }
 
 static void run(struct jail_spec *s, struct jail_result *r)
@@ -260,11 +262,11 @@ TEST(time_limits_and_kill)
 	jail_result_free(&r);
 }
 
-/* Is there a process with this argument on its command line? */
-static bool running(const char *argument)
+/* A process with this argument on its command line, or 0. */
+static pid_t process_with(const char *argument)
 {
 	DIR *d = opendir("/proc");
-	bool found = false;
+	pid_t found = 0;
 	for (struct dirent *entry; (entry = readdir(d));) {
 		char path[300], text[4096];
 		snprintf(path, sizeof path, "/proc/%s/cmdline", entry->d_name);
@@ -274,11 +276,17 @@ static bool running(const char *argument)
 			close(fd);
 		for (ssize_t i = 0; i < n; i += (ssize_t)strlen(text + i) + 1) {
 			text[n] = 0;
-			found |= !strcmp(text + i, argument);
+			if (!strcmp(text + i, argument))
+				found = atoi(entry->d_name);
 		}
 	}
 	closedir(d);
 	return found;
+}
+
+static bool running(const char *argument)
+{
+	return process_with(argument) != 0;
 }
 
 static bool gone_soon(const char *argument)
@@ -371,6 +379,152 @@ TEST(a_killed_judge_leaves_nothing)
 	CHECK(system(command) == 0);
 }
 
+/* A program that somebody outside kills has done nothing wrong: no end of its own is made of that. */
+TEST(what_is_killed_from_outside_is_our_failure)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	static const bool supervisors[] = {false, true};
+	for (unsigned i = 0; i < 2; i++) {
+		const char *argv[4];
+		struct jail_result r = {0};
+		struct err e = {0};
+		struct jail_spec s = spec_of(JAIL_GUEST, exe, argv, "idle");
+		argv[2] = "98765.5";
+		argv[3] = NULL;
+		s.limits.wall_ms = 0;
+		struct jail *j = jail_start(&s, &e);
+		CHECK_MSG(j, "%s", e.text);
+		pid_t program;
+		while (!(program = process_with("98765.5")))
+			;
+		if (supervisors[i]) {
+			char path[64], parent[16];
+			snprintf(path, sizeof path, "/proc/%d/stat", (int)program);
+			FILE *f = fopen(path, "re");
+			CHECK(f && fscanf(f, "%*d (%*[^)]) %*c %15s", parent) == 1);
+			fclose(f);
+			program = atoi(parent);
+		}
+		CHECK_EQ(kill(program, SIGKILL), 0);
+		CHECK_EQ(jail_wait(j, &r, &e), -1);
+		CHECK_EQ(e.kind, ERR_SYSTEM);
+		CHECK_MSG(strstr(e.text, supervisors[i] ? "its supervisor was killed from outside" : "its program was killed from outside"), "%s",
+			  e.text);
+		jail_result_free(&r);
+		CHECK(gone_soon("98765.5"));
+	}
+	check_end(JAIL_GUEST, exe, "end-its-thread", JAIL_SYSCALL, SYS_tgkill);
+	check_end(JAIL_PROGRAM, exe, "end-itself", JAIL_SIGNALED, SIGKILL);
+	check_end(JAIL_PROGRAM, exe, "end-its-thread", JAIL_SIGNALED, SIGKILL);
+}
+
+TEST(processes_have_a_limit)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	const char *argv[3];
+	struct jail_result r;
+	struct jail_spec s = spec_of(JAIL_DEVICE, exe, argv, "many-threads");
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_EXITED);
+	CHECK_EQ(r.status, 7);			/* of 8 */
+	CHECK(r.peak_memory > 0 && r.peak_memory <= s.limits.memory);
+	jail_result_free(&r);
+}
+
+TEST(files_that_pass_are_sealed)
+{
+	need_jails();
+	enum { SIZE = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
+	CLEANUP_FD int exe = guest(), in = memfd_create("in", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+		   out = memfd_create("out", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const char *argv[3];
+	char text[8] = "";
+	struct jail_result r;
+	CHECK_EQ(pwrite(in, "given", 5, 0), 5);
+	CHECK(fcntl(in, F_ADD_SEALS, SIZE | F_SEAL_WRITE) == 0 && ftruncate(out, 4096) == 0 && fcntl(out, F_ADD_SEALS, SIZE) == 0);
+	const struct jail_fd fds[] = {{in, 5}, {out, 6}};
+	struct jail_spec s = spec_of(JAIL_ORACLE, exe, argv, "seals");
+	s.fds = fds;
+	s.n_fds = 2;
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_EXITED);
+	CHECK_EQ(r.status, 0);
+	CHECK(pread(out, text, 6, 0) == 6 && !strcmp(text, "answer"));
+	CHECK_EQ(lseek(out, 0, SEEK_END), 4096);
+	jail_result_free(&r);
+}
+
+static void check_powers(const char *user)
+{
+	static const struct jail_mount mounts[] = {{"/bin", "/bin"}, {"/lib", "/lib"}, {"/lib64", "/lib64"}, {"/usr/bin", "/usr/bin"},
+						   {"/usr/lib", "/usr/lib"}, {"/proc", "/proc"}};
+	const char *argv[4];
+	char expected[600];
+	struct jail_result r;
+	struct jail_spec s = shell(argv, "cd /proc/self; grep -E '^(Uid|Groups|Cap|NoNew|Seccomp:)' status; umask; ulimit -c; cat personality oom_score_adj;"
+					 "readlink fd/0; ls fd; test -e /tmp/x || echo none; echo x >/tmp/x && echo written");
+	umask(0);				/* the jail's is its own */
+	s.mounts = mounts;
+	s.n_mounts = 6;
+	s.limits.memory = 0;
+	run(&s, &r);
+	snprintf(expected, sizeof expected, "Uid:\t%s\t%s\t%s\t%s\nGroups:\t \nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n"
+		 "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"
+		 "0022\n0\n00000000\n500\n/dev/null\n0\n1\n2\nnone\nwritten\n", user, user, user, user);
+	CHECK_MSG(r.end == JAIL_EXITED, "%s, %d: %s", jail_end_name(r.end), r.status, buf_str(&r.err));
+	CHECK_STR(buf_str(&r.out), expected);
+	jail_result_free(&r);
+}
+
+TEST(no_power_is_left)
+{
+	need_jails();
+	if (geteuid())
+		test_skip("an ordinary user's supplementary groups stay");
+	check_powers("1000");
+}
+
+/* Root can do without a user namespace: here one whose limit of more is 0. */
+TEST(root_needs_no_user_namespace)
+{
+	int go[2], status;
+	char c, path[64];
+	need_jails();
+	if (geteuid())
+		test_skip("only for root");
+	CHECK_EQ(pipe2(go, O_CLOEXEC), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(go[1]);
+		if (unshare(CLONE_NEWUSER) < 0 || raise(SIGSTOP) || read(go[0], &c, 1) != 0)
+			_exit(1);
+		int fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, "0", 1) != 1)
+			_exit(2);
+		close(fd);
+		struct jail_host h;
+		jail_host(&h);
+		CHECK(!h.user_namespaces && h.namespaces);
+		CHECK_MSG(h.usable, "%s", h.why);
+		CHECK(strstr(h.mend, "sysctl -w user.max_user_namespaces"));
+		check_powers("65534");
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)child, i ? "gid_map" : "uid_map");
+		CLEANUP_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+		CHECK_EQ(write(fd, "0 0 65536", 9), 9);
+	}
+	kill(child, SIGCONT);
+	close(go[0]);
+	close(go[1]);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
 TEST(failures_to_start_say_why)
 {
 	need_jails();
@@ -406,6 +560,23 @@ TEST(without_a_sandbox)
 	CHECK_EQ(r.end, JAIL_WALL);
 	jail_result_free(&r);
 	CHECK(gone_soon("98765.4"));
+	argv[2] = "setsid sleep 98765.6 & (setsid setsid sleep 98765.6 &); exit 3";
+	run(&s, &r);
+	CHECK_EQ(r.status, 3);
+	jail_result_free(&r);
+	CHECK(gone_soon("98765.6"));		/* whatever their session */
+	if (!have_groups())
+		return;
+	s = spec_of(JAIL_GUEST, exe, argv, "connect");
+	s.unsandboxed = true;
+	run(&s, &r);				/* with the filter, and the limit of memory, all the same */
+	CHECK_EQ(r.end, JAIL_SYSCALL);
+	jail_result_free(&r);
+	s = spec_of(JAIL_GUEST, exe, argv, "heap");
+	s.unsandboxed = true;
+	run(&s, &r);
+	CHECK_EQ(r.end, JAIL_MEMORY);
+	jail_result_free(&r);
 }
 
 static void *many(void *exe)
