@@ -44,13 +44,27 @@ static void tell(struct doctor *d, enum state s, const char *what, const char *f
 
 static void ask_jail(struct doctor *d)
 {
-	static const char *const cgroups[] = {"none", "version 1", "version 2"};
+	static const char *const cgroups[] = {
+		"none", "version 1: memory and processes of a whole jail are limited; processor time is counted process by process",
+		"version 2: memory, processes and processor time of a whole jail are limited"};
 	struct jail_host h;
 	jail_host(&h);
-	tell(d, h.usable ? GOOD : BROKEN, "jail", "%s", h.usable ? "namespaces and seccomp work: other people's code may be run" : h.why);
-	tell(d, h.user_namespaces || h.root ? GOOD : BROKEN, "namespaces", "%s",
-	     h.user_namespaces ? "user namespaces" : h.root ? "as root" : "no user namespaces: sysctl -w kernel.unprivileged_userns_clone=1, or run as root");
-	tell(d, h.seccomp ? GOOD : BROKEN, "seccomp", "%s", h.seccomp ? "system calls can be filtered" : "the kernel has no seccomp filters");
+	if (h.usable)
+		tell(d, GOOD, "jail", "one was built and a program ran in it: other people's code may be run");
+	else
+		tell(d, BROKEN, "jail", "%s; only one's own code can be run here, by judge FILE.cu --no-sandbox", h.why);
+	if (!h.namespaces)
+		tell(d, BROKEN, "namespaces", "%s", *h.mend ? h.mend : "the kernel makes none for this user: run the judge as root");
+	else if (!h.user_namespaces)
+		tell(d, h.usable ? POOR : BROKEN, "namespaces", "by root's power, without user namespaces, which would be one wall more: %s", h.mend);
+	else
+		tell(d, h.usable ? GOOD : POOR, "namespaces", "user, pid, mount, net, ipc, uts, cgroup%s%s", *h.mend ? "; but " : "", h.mend);
+	tell(d, h.seccomp ? GOOD : BROKEN, "seccomp", "%s", h.seccomp ? "system calls can be filtered" : "the kernel has no seccomp filters: it needs "
+	     "CONFIG_SECCOMP_FILTER");
+	if (h.landlock)
+		tell(d, GOOD, "Landlock", "version %d%s", h.landlock, h.landlock < 4 ? " (of files; from 4 on of the network too)" : "");
+	else
+		tell(d, POOR, "Landlock", "none: files are kept away by mounts alone; Linux 5.13 has it, boot with lsm=landlock,... if it is off");
 	tell(d, h.cgroup == CGROUP_NONE || *h.cgroup_note ? POOR : GOOD, "cgroup", "%s%s%s", cgroups[h.cgroup], *h.cgroup_note ? ": " : "",
 	     h.cgroup_note);
 	tell(d, h.pidfd ? GOOD : POOR, "pidfd", "%s", h.pidfd ? "there" : "missing: Linux 5.3 has it");

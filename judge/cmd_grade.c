@@ -77,7 +77,7 @@ static int once(const struct options *o, const char *path)
 	int rc = grade(&q, &g, &e);
 	progress_end(q.progress);
 	if (rc < 0)
-		return complain(&e);
+		return complain_of_run(o, &e);
 	print(o, &g);
 	int status = exit_status(&g);
 	grading_free(&g);
@@ -105,6 +105,7 @@ int cmd_grade(const struct options *o)
 	struct err e = {0};
 	if (options_want(o, COMMAND_grade, 1, &e) < 0)
 		return complain(&e);
+	warn_no_sandbox(o);
 	jail_sweep();
 	janitor_start();
 	return o->watch ? again_and_again(o, o->arguments[0]) : once(o, o->arguments[0]);

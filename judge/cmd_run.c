@@ -121,9 +121,9 @@ static int conclude(struct program *p)
 }
 
 /* As the command line does, but for the status of the judge's own failure. */
-static int fail(const struct err *e)
+static int fail(const struct options *o, const struct err *e)
 {
-	int status = complain(e);
+	int status = complain_of_run(o, e);
 	return status == EXIT_JUDGE ? EXIT_RUN_FAILED : status;
 }
 
@@ -132,11 +132,11 @@ static int run(struct program *p)
 	struct err e = {0};
 	if (device_choose(p->o->device, p->o->no_sandbox, &p->device, &e) < 0 ||
 	    submission_read(p->path, &p->source, &e) < 0 || compile_program(p, &e) < 0)
-		return fail(&e);
+		return fail(p->o, &e);
 	if (!p->compiled.ok)
 		return EXIT_NOT_ACCEPTED;
 	if (run_program(p, &e) < 0) {
-		complain(&e);
+		complain_of_run(p->o, &e);
 		return EXIT_RUN_FAILED;
 	}
 	return conclude(p);
@@ -151,6 +151,7 @@ int cmd_run(const struct options *o)
 			    .compiled = {.guest_fd = -1}};
 	term_of(&p.out, stdout);
 	term_of(&p.err, stderr);
+	warn_no_sandbox(o);
 	jail_sweep();
 	janitor_start();
 	int status = run(&p);

@@ -45,8 +45,12 @@ void help_command(enum command c, FILE *f);
 /* Exactly n arguments, or e says what is wanted. */
 int options_want(const struct options *o, enum command c, int n, struct err *e);
 
+/* --no-sandbox is not done in silence. */
+void warn_no_sandbox(const struct options *o);
 /* Print an error as the command line does; returns the exit status for its kind. */
 int complain(const struct err *e);
+/* The same of what needs jails: if this host has none, that is the reason, with what mends it. */
+int complain_of_run(const struct options *o, const struct err *e);
 
 #define COMMAND(id, arguments, summary) int cmd_##id(const struct options *o);
 #include "commands.def"

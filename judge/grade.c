@@ -477,6 +477,14 @@ static void borrow_limiters(struct grading *g)
 				g->cases[i].book.limiter = g->cases[k].book.limiter;
 }
 
+static uint64_t most_memory(const struct grading *g)
+{
+	uint64_t most = 0;
+	for (unsigned i = 0; i < g->n_cases; i++)
+		most = g->cases[i].host_memory > most ? g->cases[i].host_memory : most;
+	return most;
+}
+
 static void score(struct grading *g)
 {
 	double efficiency[256], time[256];
@@ -492,6 +500,7 @@ static void score(struct grading *g)
 	bool accepted = g->verdict == VERDICT_AC && g->scope == GRADE_ALL;
 	g->score = score_points(g->problem, accepted, g->efficiency);
 	g->tier = score_tier(g->problem, accepted, g->efficiency);
+	g->host_memory = most_memory(g);
 	choose_shown(g);
 	borrow_limiters(g);
 }
@@ -506,6 +515,7 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 	g->source = o->source;
 	g->size = o->size;
 	g->modelled = !o->device->gpu;
+	g->unsandboxed = o->unsandboxed;
 	g->device = o->device->profile;
 	g->verdict = VERDICT_AC;
 	g->scope = o->scope;

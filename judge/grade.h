@@ -94,6 +94,7 @@ struct case_report {
 	const char *printed;		/* device printf and host output, visible cases only; NULL: none */
 	struct book book;
 	bool ran;			/* the book is of a run */
+	uint64_t host_memory;		/* bytes, of solve()'s process at the most */
 	struct device_line *lines;	/* counters by source line, where asked for */
 	unsigned n_lines;
 	double floor_us, efficiency;	/* timing cases */
@@ -129,6 +130,8 @@ struct grading {
 	struct sanitizer_report *sanitizer;	/* NULL: not asked for */
 	struct ncu_counts *hardware;	/* of the shown case's launches on the GPU; NULL: not asked for */
 	const struct case_report *shown;	/* whose book the report shows; NULL: nothing ran */
+	bool unsandboxed;		/* without jails: of one's own code, and a result to be trusted as that code is */
+	uint64_t host_memory;		/* bytes, the most that solve() took on the host in any case; 0: the host can't tell */
 	double seconds;			/* wall time of the whole */
 };
 

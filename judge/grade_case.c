@@ -318,6 +318,7 @@ int case_judge(struct run_case *c, struct err *e)
 		name_busy_kernel(c);
 	out->fault = c->run.fault;
 	out->ran = true;
+	out->host_memory = c->run.guest.peak_memory;
 	book_keep(c->t, &c->run, c->runner->kernels, c->runner->n_kernels, &out->book);
 	keep_printed(c);
 	if (out->verdict == VERDICT_AC) {

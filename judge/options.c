@@ -229,9 +229,3 @@ int options_want(const struct options *o, enum command c, int n, struct err *e)
 		return err_input(e, "%s wants %s", called(c), commands[c].arguments);
 	return err_input(e, "%s: \"%s\" is one argument too many", called(c), o->arguments[n]);
 }
-
-int complain(const struct err *e)
-{
-	fprintf(stderr, "judge: %s\n", e->text);
-	return e->kind == ERR_INPUT ? EXIT_USAGE : EXIT_JUDGE;
-}

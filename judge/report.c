@@ -509,10 +509,15 @@ static void put_advice(const struct grading *g, const struct term *t)
 static void put_foot(const struct grading *g, const struct term *t)
 {
 	fputc('\n', t->file);
+	struct figure f;
 	term_put(t, STYLE_DIM, "  %.1f s", g->seconds);
+	if (g->host_memory)
+		term_put(t, STYLE_DIM, ", %s of host memory", figure_bytes(&f, (double)g->host_memory));
 	if (*g->seed && g->scope != GRADE_SAMPLES && g->verdict != VERDICT_CE)
 		term_put(t, STYLE_DIM, "; repeat with --seed %s", g->seed);
 	fputc('\n', t->file);
+	if (g->unsandboxed)
+		term_put(t, STYLE_WARN, "  no sandbox: a result to be trusted as far as its author is\n");
 }
 
 static void put_report(const struct grading *g, const struct term *t, bool profile)

@@ -302,6 +302,7 @@ void report_json(const struct grading *g, bool profile, struct buf *out)
 	json_write_string(&w, "submission", g->name);
 	json_write_string(&w, "device", g->device.name);
 	json_write_bool(&w, "modelled", g->modelled);
+	json_write_bool(&w, "sandbox", !g->unsandboxed);
 	if (!g->modelled) {
 		json_write_string(&w, "uuid", g->gpu.uuid);
 		json_write_string(&w, "driver", g->gpu.driver);
@@ -329,6 +330,10 @@ void report_json(const struct grading *g, bool profile, struct buf *out)
 		put_hardware(&w, g);
 	put_diagnostics(&w, &g->compiled);
 	put_advice(&w, g);
+	if (g->host_memory)
+		json_write_unsigned(&w, "host_memory_bytes", g->host_memory);
+	else
+		json_write_null(&w, "host_memory_bytes");
 	json_write_number(&w, "seconds", g->seconds);
 	json_close(&w, '}');
 	buf_addc(out, '\n');

@@ -75,6 +75,10 @@ static enum verdict of_guest(const struct session_run *r, char *why, size_t size
 	case JAIL_SYSCALL:
 		return of_syscall(g->status, why, size);
 	case JAIL_SIGNALED:
+		if (g->status == SIGXFSZ) {
+			snprintf(why, size, "host code wrote a file of more than %llu MiB", (unsigned long long)(r->limits.file_size >> 20));
+			return VERDICT_OLE;
+		}
 		snprintf(why, size, "host code crashed: %s%s", strsignal(g->status), crash_text(r));
 		return VERDICT_RE;
 	case JAIL_KILLED:

@@ -34,6 +34,7 @@ struct outcome {
 	bool started[N_COMPILE_STEPS], ended[N_COMPILE_STEPS];
 	int status[N_COMPILE_STEPS];
 	struct buf logs[N_COMPILE_STEPS];
+	bool lost, done;
 };
 
 /* The descriptors that go into the jail. */
@@ -148,6 +149,8 @@ static size_t read_line(const char *line, struct outcome *o, enum compile_step *
 		*log = step_of(name, strlen(name));
 		return number > 0 ? (size_t)number : 0;
 	}
+	o->lost |= !strncmp(line, "@lost\n", 6);
+	o->done |= !strncmp(line, "@done\n", 6);
 	bool end = !strncmp(line, "@=", 2);
 	if ((!end && strncmp(line, "@+", 2) != 0) || sscanf(line + 2, "%31s %d", name, &number) < 1)
 		return 0;
@@ -374,13 +377,31 @@ static bool toolchain_fails(const struct compile_request *rq, const struct toolc
 	return o.status[STEP_FRONT_CPP] || o.status[STEP_FRONT];
 }
 
-static int read_results(const struct compile_request *rq, const struct toolchain *t, const struct files *f,
-			const struct jail_limits *limits, const struct jail_result *r, struct arena *a, struct compiled *c,
-			struct err *e)
+/* Was one of the compilers killed by somebody outside, as a machine short of memory does?  Then what came of it says nothing
+ * about the source.  FACTS: the script says so.  WORDS: a compiler's driver does, which a source can make it say, too. */
+enum suspicion { TRUSTED, WORDS, FACTS };
+
+static enum suspicion suspect_kill(const struct jail_result *r, const struct jail_limits *limits, const struct outcome *o)
 {
-	CLEANUP(outcome_free) struct outcome o = {0};
+	bool failed = false, killed = o->lost || !o->done, words = false;
+	if (r->end != JAIL_EXITED)
+		return TRUSTED;
+	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++) {
+		failed |= o->status[s] != 0;
+		killed |= o->started[s] && !o->ended[s];
+		killed |= signal_of(o->status[s]) == SIGKILL && r->cpu_us < (uint64_t)limits->cpu_ms * 1000;
+		words |= o->status[s] && (strstr(buf_str(&o->logs[s]), "Killed") || strstr(buf_str(&o->logs[s]), "signal 9"));
+	}
+	killed |= !failed && !o->ended[STEP_COLLECT];
+	return killed ? FACTS : words ? WORDS : TRUSTED;
+}
+
+static int read_results(const struct compile_request *rq, const struct toolchain *t, const struct files *f,
+			const struct jail_limits *limits, const struct jail_result *r, const struct outcome *outcome, struct arena *a,
+			struct compiled *c, struct err *e)
+{
 	CLEANUP_BUF struct buf log = {0};
-	read_outcome(&r->out, &o);
+	const struct outcome o = *outcome;
 	join_logs(&o, &log);
 	if (o.status[STEP_PREPARE])
 		return err_system(e, "cannot set up a compilation: %.500s", buf_str(&log));
@@ -424,6 +445,30 @@ static bool is_plain(const char *s)
 	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(s);
 }
 
+/* TRUSTED: done.  Else try again; last: then e says why there is no more to be had. */
+static enum suspicion compile_once(const struct compile_request *rq, const struct toolchain *t, bool last, struct arena *a,
+				   struct compiled *out, struct err *e)
+{
+	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1, -1};
+	CLEANUP(clean_result) struct jail_result r = {0};
+	CLEANUP(outcome_free) struct outcome o = {0};
+	struct jail_mount mounts[COMPILE_MOUNTS];
+	const char *argv[COMPILE_ARGS];
+	struct jail_spec s;
+	if (open_files(rq, &f, e) < 0 || run_script(rq, t, &f, &r, e) < 0)
+		return FACTS;
+	compile_jail(&s, rq, t, "", mounts, argv);
+	read_outcome(&r.out, &o);
+	enum suspicion found = suspect_kill(&r, &s.limits, &o);
+	if (found == FACTS || (found && !last)) {
+		err_system(e, "a compiler was killed from outside (is the machine short of memory?)");
+		return found;
+	}
+	out->wall_us = r.wall_us;
+	out->peak_memory = r.peak_memory;
+	return read_results(rq, t, &f, &s.limits, &r, &o, a, out, e) < 0 ? FACTS : TRUSTED;
+}
+
 int compile(const struct compile_request *rq, struct arena *a, struct compiled *out, struct err *e)
 {
 	*out = (struct compiled){.guest_fd = -1, .log = ""};
@@ -438,17 +483,8 @@ int compile(const struct compile_request *rq, struct arena *a, struct compiled *
 		ensure_diagnostic(out, rq->name, a);
 		return 0;
 	}
-	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1, -1};
-	CLEANUP(clean_result) struct jail_result r = {0};
-	if (open_files(rq, &f, e) < 0 || run_script(rq, t, &f, &r, e) < 0)
-		return err_wrap(e, "compile step");
-	struct jail_mount mounts[COMPILE_MOUNTS];
-	const char *argv[COMPILE_ARGS];
-	struct jail_spec s;
-	compile_jail(&s, rq, t, "", mounts, argv);
-	out->wall_us = r.wall_us;
-	out->peak_memory = r.peak_memory;
-	if (read_results(rq, t, &f, &s.limits, &r, a, out, e) < 0)
+	struct err first = {0};
+	if (compile_once(rq, t, false, a, out, &first) && compile_once(rq, t, true, a, out, e))
 		return err_wrap(e, "compile step");
 	return 0;
 }

@@ -277,7 +277,7 @@ static void add_link(struct buf *b, const struct compile_request *rq)
 static void add_prefix(struct buf *b)
 {
 	buf_adds(b, "if n=$(wc -c <" COMPILE_PREFIX ") && cmp -s -n $n " COMPILE_PREFIX " solution.cudafe1.cpp; then\n"
-		    "{ echo '#include \"" COMPILE_PREFIX "\"'; tail -c +$((n+1)) solution.cudafe1.cpp; } >rest\n"
+		    "{ echo '#include \"" COMPILE_PREFIX "\"' && tail -c +$((n+1)) solution.cudafe1.cpp; } >rest &&\n"
 		    "mv rest solution.cudafe1.cpp\n"
 		    "fi 2>/dev/null\n");
 }
@@ -327,10 +327,10 @@ static char *make_script(const struct compile_request *rq, const struct commands
 		add_fast_passes(&b, c);
 	/* The shell's own words about a child's death are no compiler output: they go to stderr, which nobody reads. */
 	buf_printf(&ptxas, "ptxas -v -arch=sm_%s -m64 --generate-line-info solution.ptx -o solution.cubin", rq->arch);
-	buf_printf(&b, "wait $device && {\ncat solution.ptx >&%d\n", COMPILE_PTX_FD);
+	buf_printf(&b, "wait $device && {\ncat solution.ptx >&%d || echo @lost\n", COMPILE_PTX_FD);
 	buf_adds(&b, "{ ");
 	add_step(&b, STEP_PTXAS, buf_str(&ptxas));
-	buf_printf(&b, " && cat solution.cubin >&%d; } & ptxas=$!\nwait $front && {\n", COMPILE_CUBIN_FD);
+	buf_printf(&b, " && { cat solution.cubin >&%d || echo @lost; }; } & ptxas=$!\nwait $front && {\n", COMPILE_CUBIN_FD);
 	if (!c->odd) {
 		add_prefix(&b);
 		add_step(&b, STEP_HOST, c->lines[STEP_HOST]);
@@ -344,12 +344,12 @@ static char *make_script(const struct compile_request *rq, const struct commands
 		   "}\n"
 		   "wait\n"
 		   "for step in *.log; do\n"
-		   "if [ $(wc -c <$step) -gt 262144 ]; then\n"
-		   "{ head -c 131072 $step; printf '\\n\\n(cut)\\n\\n'; tail -c 131072 $step; } >piece\n"
+		   "{ if [ $(wc -c <$step) -gt 262144 ]; then\n"
+		   "{ head -c 131072 $step && printf '\\n\\n(cut)\\n\\n' && tail -c 131072 $step; } >piece\n"
 		   "else mv $step piece; fi\n"
-		   "echo @log ${step%%.log} $(($(wc -c <piece)))\n"
-		   "cat piece\n"
-		   "done\n",
+		   "} && n=$(wc -c <piece) && echo @log ${step%%.log} $((n)) && cat piece || echo @lost\n"
+		   "done\n"
+		   "echo @done\n",
 		   COMPILE_GUEST_FD);
 	return b.data;
 }

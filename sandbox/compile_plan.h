@@ -37,7 +37,8 @@ const char *compile_step_name(enum compile_step step);
 const char *compile_step_text(enum compile_step step);
 
 /* The script for these options, made once a process for each; lives as long as the process.  It writes to its output
- * lines "@+step" and "@=step status", and "@log step size" followed by as many bytes. */
+ * lines "@+step" and "@=step status", and "@log step size" followed by as many bytes; "@lost" where a file could not be
+ * handed over, and at its end "@done". */
 const char *compile_script(const struct compile_request *rq, const struct toolchain *t, struct err *e);
 /* The script that makes the precompiled prefix (compile_prefix.h), from an empty source; NULL: this nvcc does not lend itself
  * to it.  compile_script has been called for the same request. */

@@ -93,7 +93,7 @@ const struct toolchain *toolchain_find(struct err *e)
 	else if (!have && read_version(&t) < 0)
 		err_system(e, "the CUDA toolkit in %s has no cuda_runtime_api.h: install its headers (package cuda-cudart-dev)", t.root);
 	else if (!have && 1000 * t.major + 10 * t.minor < OLDEST)
-		err_system(e, "the CUDA toolkit in %s is version %s, too old: %s", t.root, t.version, how);
+		err_system(e, "the CUDA toolkit in %s is version %s, older than 12.4: %s", t.root, t.version, how);
 	else if (!have) {
 		found = t;
 		have = true;
