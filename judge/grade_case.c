@@ -342,10 +342,12 @@ int case_judge(struct run_case *c, struct err *e)
 		check_rules(c);
 	} else if (c->run.guest.end == JAIL_SIGNALED && c->run.fault.kind == FAULT_NONE) {
 		explain_crash(c);
-	} else if (c->run.guest.end == JAIL_EXITED && c->run.guest.status != 0 && !out->spec->visible &&
-		   c->run.fault.kind == FAULT_NONE) {
-		/* an exit status is a number of the program's choice: that of a hidden case is not told */
-		snprintf(out->why, sizeof out->why, "solve() ended the process");
+	} else if (c->run.guest.end == JAIL_EXITED && c->run.fault.kind == FAULT_NONE && !out->spec->visible) {
+		/* an exit status, and what is wrong with a message, are numbers of the program's choice: untold for hidden cases */
+		if (c->run.protocol_error)
+			snprintf(out->why, sizeof out->why, "host code spoke to the device outside of the CUDA runtime");
+		else if (c->run.guest.status != 0)
+			snprintf(out->why, sizeof out->why, "solve() ended the process");
 	}
 	return 0;
 }

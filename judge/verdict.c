@@ -38,7 +38,8 @@ static enum verdict of_fault(const struct fault *f, char *why, size_t size)
 static enum verdict of_syscall(int number, char *why, size_t size)
 {
 	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
-	snprintf(why, size, "host code made the system call %s, which the sandbox forbids", name ? name : "of another ABI");
+	snprintf(why, size, "host code made %s%s, which the sandbox forbids",
+		 name ? "the system call " : "a system call of another ABI (32-bit, or x32)", name ? name : "");
 	free(name);
 	return VERDICT_RE;
 }

@@ -7,12 +7,12 @@
 
 #include "base/cleanup.h"
 #include "base/scratch.h"
+#include "compile_check.h"
 #include "compile_plan.h"
 #include "compile_prefix.h"
 #include "diagnostics.h"
 #include "jail.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -204,6 +204,18 @@ static const char *running_step(const struct outcome *o)
 	return text;
 }
 
+/* The last words of the step that failed, where no tool's message was understood. */
+static const char *last_words(const char *log, struct arena *a)
+{
+	const char *end = log + strlen(log);
+	while (end > log && (end[-1] == '\n' || end[-1] == ' '))
+		end--;
+	const char *line = end;
+	while (line > log && line[-1] != '\n' && end - line < 200)
+		line--;
+	return end > line ? arena_printf(a, ": %.*s", (int)(end - line), line) : "";
+}
+
 static const char *count_errors(const struct compiled *c, struct arena *a)
 {
 	size_t n = 0;
@@ -235,7 +247,10 @@ static const char *find_reason(const struct jail_result *r, const struct outcome
 	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++)
 		if (o->started[s] && o->status[s]) {
 			const char *errors = count_errors(c, a);
-			return errors ? errors : arena_printf(a, "%s failed", compile_step_text(s));
+			if (errors)
+				return errors;
+			const char *log = diagnostics_clean(buf_str(&o->logs[s]), o->logs[s].size, MAX_LOG, a);
+			return arena_printf(a, "%s failed%s", compile_step_text(s), last_words(log, a));
 		}
 	return NULL;
 }
@@ -263,7 +278,7 @@ static void join_logs(const struct outcome *o, struct buf *b)
 	}
 }
 
-/* A memory file's bytes and a NUL; NULL where it is empty or too large. */
+/* A memory file's bytes and a NUL; NULL where it is empty or too large, as *size tells. */
 static int read_image(int fd, const char *what, struct arena *a, char **out, size_t *size, struct err *e)
 {
 	struct stat st;
@@ -271,6 +286,7 @@ static int read_image(int fd, const char *what, struct arena *a, char **out, siz
 	*size = 0;
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, "cannot read the %s", what);
+	*size = (size_t)st.st_size;
 	if (st.st_size == 0 || st.st_size > MAX_IMAGE)
 		return 0;
 	char *text = arena_alloc(a, (size_t)st.st_size + 1);
@@ -282,7 +298,6 @@ static int read_image(int fd, const char *what, struct arena *a, char **out, siz
 	}
 	text[st.st_size] = 0;
 	*out = text;
-	*size = (size_t)st.st_size;
 	return 0;
 }
 
@@ -317,23 +332,6 @@ static void name_source(struct compiled *c, const char *name, struct arena *a)
 		return;
 	c->ptx = arena_printf(a, "%.*s%s%s", (int)(start - c->ptx), c->ptx, name, end);
 	c->ptx_size = strlen(c->ptx);
-}
-
-/* Is it an executable that the jail can run: static, for this machine? */
-static bool is_guest(int fd)
-{
-	Elf64_Ehdr h;
-	if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-		return false;
-	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != EM_X86_64 || h.e_type != ET_EXEC ||
-	    h.e_phentsize != sizeof(Elf64_Phdr) || h.e_phnum == 0 || h.e_phnum > 64)
-		return false;
-	for (unsigned i = 0; i < h.e_phnum; i++) {
-		Elf64_Phdr p;
-		if (pread(fd, &p, sizeof p, (off_t)(h.e_phoff + i * sizeof p)) != (ssize_t)sizeof p || p.p_type == PT_INTERP)
-			return false;
-	}
-	return true;
 }
 
 /* The executable in a file of the judge's own: the jail's copy could be open for writing somewhere else. */
@@ -416,8 +414,8 @@ static int read_results(const struct compile_request *rq, const struct toolchain
 	compile_explain(rq, a, c->diagnostics, c->n_diagnostics);
 	c->n_kernels = resources_parse(buf_str(&o.logs[STEP_PTXAS]), a, &c->kernels);
 	c->why_not = find_reason(r, &o, limits, c, a);
-	if (!c->why_not && (!c->ptx || !c->cubin || !is_guest(f->guest)))
-		c->why_not = "the compiler gave no program that can be run";
+	if (!c->why_not)
+		c->why_not = compile_refuse(c, f->guest, a);
 	if (c->why_not) {
 		ensure_diagnostic(c, rq->name, a);
 		return 0;

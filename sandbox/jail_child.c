@@ -127,22 +127,25 @@ static int limit(struct jail_plan *p, int which, const char *name, uint64_t soft
 	return 0;
 }
 
-/* The stack may grow as far as memory goes, so that endless recursion meets the memory limit and is told as such.
- * Not so for threads (their stacks would each take that much address space) and compilers. */
-static uint64_t stack_limit(const struct jail_spec *s)
+/* The stack may grow as far as memory goes, and a control group lets an array be larger yet: endless recursion, and an array
+ * that is too large, meet the memory limit and are told as such.  Not so for threads (their stacks would each take that much
+ * address space) and compilers. */
+static uint64_t stack_limit(const struct jail_plan *p)
 {
+	const struct jail_spec *s = p->spec;
+	const uint64_t vast = 16ull << 30;
 	if (s->policy == JAIL_DEVICE || s->policy == JAIL_GPU)
 		return 8 << 20;
 	if (s->policy == JAIL_COMPILE || !s->limits.memory)
 		return 64 << 20;
-	return s->limits.memory;
+	return p->grouped && s->limits.memory < vast ? vast : s->limits.memory;
 }
 
 static int set_limits(struct jail_plan *p)
 {
 	const struct jail_spec *s = p->spec;
 	const struct jail_limits *l = &s->limits;
-	uint64_t stack = stack_limit(s);
+	uint64_t stack = stack_limit(p);
 	bool files = s->policy == JAIL_COMPILE || s->policy == JAIL_PROGRAM || s->policy == JAIL_GPU || !p->isolated;
 	/* One byte, not none: a core_pattern that is a pipe to a program of the host's heeds no other limit. */
 	int rc = limit(p, RLIMIT_CORE, "core dumps", 1, 1);
@@ -235,10 +238,21 @@ static void reset_signals(void)
 		signal(s, SIG_DFL);
 }
 
+/* In a container that an ordinary user made, its root can't drop the groups of that user either. */
+static bool groups_stay(void)
+{
+	char c = 0;
+	int fd = open("/proc/self/setgroups", O_RDONLY | O_CLOEXEC);
+	bool denied = fd >= 0 && read(fd, &c, 1) == 1 && c == 'd';
+	if (fd >= 0)
+		close(fd);
+	return denied;
+}
+
 static int take_identity(struct jail_plan *p)
 {
 	unsigned id = p->user_namespace ? JAIL_UID : JAIL_NOBODY;
-	if (p->root && syscall(SYS_setgroups, 0, NULL) < 0)
+	if (p->root && syscall(SYS_setgroups, 0, NULL) < 0 && !groups_stay())
 		return jail_fail(p, "cannot drop supplementary groups", NULL);
 	/* Without a user namespace the change of user would take away what building the root needs. */
 	if (!p->user_namespace && prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)

@@ -70,6 +70,7 @@ static const struct rule basic[] = {
 /* An empty root: what libc looks for is not there. */
 static const struct rule no_files[] = {
 	FAIL(open, ENOENT), FAIL(openat, ENOENT), FAIL(stat, ENOENT), FAIL(lstat, ENOENT), FAIL(statx, ENOSYS),
+	{SCMP_SYS(newfstatat), ENOENT, 1, {WHERE(3, AT_EMPTY_PATH, 0)}},
 	FAIL(access, ENOENT), FAIL(faccessat, ENOENT), FAIL(readlink, ENOENT), FAIL(readlinkat, ENOENT),
 	FAIL(getcwd, ENOENT), FAIL(fcntl, EINVAL),
 };
