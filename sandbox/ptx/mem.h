@@ -171,6 +171,13 @@ void mem_async_commit(struct mem_ctx *c, uint32_t mask);
 /* Wait until at most `newest` of the newest groups of each lane are pending; all: wait_all (uncommitted ones too). */
 void mem_async_wait(struct mem_ctx *c, uint32_t mask, unsigned newest, bool all);
 
+/* cp.async.bulk.shared.global of size bytes (a multiple of 16), from src to offset dst of shared memory, for the mbarrier at offset
+ * object.  1: the bytes are there; 0: they are under way; -1: fault. */
+int mem_bulk_copy(struct mem_ctx *c, struct mem_site *site, uint64_t dst, uint64_t src, uint32_t size, uint64_t object);
+bool mem_bulk_pending(const struct mem_block *b, uint64_t object);
+/* All that is under way for object arrives, as writes of this warp; bytes. */
+uint32_t mem_bulk_arrive(struct mem_ctx *c, uint64_t object);
+
 /* ldmatrix / stmatrix: `count` (1, 2, 4) 8x8 matrices of 16-bit elements; addr[8*m .. 8*m+7] are the rows of matrix m. */
 int mem_matrix_load(struct mem_ctx *c, struct mem_site *site, const uint64_t *addr, unsigned count, bool transpose,
 		    uint32_t *const *rows);

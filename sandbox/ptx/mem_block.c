@@ -67,6 +67,7 @@ void mem_block_reset(struct mem_block *b)
 	mem_lines_merge(b);
 	mem_flush_ways(b);
 	mem_async_reset(b);
+	mem_bulk_reset(b);
 	memset(b->shared, 0, b->shared_bytes);
 	local_reset(b);
 	if (b->wtag)
@@ -84,6 +85,7 @@ void mem_block_free(struct mem_block *b)
 	mem_lines_free(b);
 	mem_flush_ways(b);
 	mem_async_reset(b);
+	mem_bulk_reset(b);
 	free(b->async);
 	mem_tags_free(b);
 	if (b->local)

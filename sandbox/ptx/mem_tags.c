@@ -141,15 +141,16 @@ static int not_waited(const struct note *n, unsigned lane, uint32_t g)
 {
 	struct mem_ctx *c = n->c;
 	uint32_t t = n->b->wtag[g];
+	bool bulk = mem_bulk_covers(n->b, (uint64_t)g * GRANULE);
 	c->other_site = wide_site(n->b->wsite[g], NO_SITE16);
 	if (!reads(n->kind))
 		return mem_fault(c, FAULT_RACE_SHARED, lane, lane_address(n->l, lane), n->l->size,
-				 "warp %u %s byte 0x%x while a cp.async of warp %u is on its way to it, with no wait between",
-				 c->warp, mem_deed(n->kind), g * GRANULE, t >> WARP_AT & 31);
+				 "warp %u %s byte 0x%x while a cp.async%s of warp %u is on its way to it, with no wait between",
+				 c->warp, mem_deed(n->kind), g * GRANULE, bulk ? ".bulk" : "", t >> WARP_AT & 31);
 	return mem_fault(c, FAULT_ASYNC_NOT_WAITED, lane, lane_address(n->l, lane), n->l->size,
-			 "%u-byte read of shared memory at offset %llu, where a cp.async of warp %u may not have arrived: "
-			 "no cp.async.wait before it", n->l->size, (unsigned long long)lane_address(n->l, lane),
-			 t >> WARP_AT & 31);
+			 "%u-byte read of shared memory at offset %llu, where a cp.async%s of warp %u may not have arrived: %s",
+			 n->l->size, (unsigned long long)lane_address(n->l, lane), bulk ? ".bulk" : "", t >> WARP_AT & 31,
+			 bulk ? "no wait for this phase of its mbarrier before it" : "no cp.async.wait before it");
 }
 
 static int never_written(const struct note *n, unsigned lane, uint32_t byte)
