@@ -8,7 +8,7 @@
  *	mem_tags.c	shadow of shared memory
  *	mem_reads.c	reads that the shadow of shared memory need not know yet
  *	mem_lines.c	shadow of global memory
- *	mem_atomic.c, mem_async.c, mem_matrix.c	what their names say
+ *	mem_atomic.c, mem_async.c, mem_bulk.c, mem_matrix.c	what their names say
  *	mem_fault.c	faults in words
  */
 #ifndef PTX_MEM_STATE_H
@@ -20,7 +20,11 @@
 #include <string.h>
 
 /* Built for AVX2 and plain x86-64, chosen when the program starts. */
+#ifdef __clang__		/* cannot clone a function that was declared before; it builds the fuzzers alone */
+#define MEM_FAST
+#else
 #define MEM_FAST __attribute__((target_clones("avx2", "default"), no_stack_protector))
+#endif
 #define MEM_INLINE static inline __attribute__((always_inline))
 
 #define ALL_LANES 0xffffffffu
@@ -135,6 +139,7 @@ enum { PROOFS = 256 };
 struct proof { uint32_t shape, base, size, version; };
 
 struct async_queue;
+struct bulk_copy;
 struct cell;
 
 struct mem_block {
@@ -168,6 +173,7 @@ struct mem_block {
 
 	struct lines_table *table;	/* this block's view of global lines: see mem_lines.c */
 	struct async_queue *async;	/* by warp */
+	struct bulk_copy *bulk;		/* under way, oldest first */
 
 	unsigned char *local;		/* by warp, 16-byte unit, lane */
 	uint32_t local_units;
@@ -295,6 +301,8 @@ size_t mem_line_bytes(void);
 
 void mem_flush_ways(struct mem_block *b);
 void mem_async_reset(struct mem_block *b);
+void mem_bulk_reset(struct mem_block *b);
+bool mem_bulk_covers(const struct mem_block *b, uint64_t at);	/* a bulk copy is on its way there */
 
 /* Warp's own clock. */
 MEM_INLINE uint32_t mem_epoch(const struct mem_block *b, uint32_t warp)
