@@ -30,8 +30,8 @@
  *
  * Not defended: flaws of the kernel in what the policies leave open, and of the processor (a jail shares cores and caches with
  * the judge: timing and speculation leak what they leak; run one judge for each exam you care for).  The load that a jail may make
- * within its limits.  An ordinary user's supplementary groups stay (only root can drop them): they matter for files that
- * mounts bring in, and those are the toolchain's.  A GPU's driver, whose ioctls JAIL_GPU leaves open to our own device
+ * within its limits.  An ordinary user's supplementary groups stay (only root can drop them, and not in an ordinary user's
+ * container): they matter for files that mounts bring in, and those are the toolchain's.  A GPU's driver, whose ioctls JAIL_GPU leaves open to our own device
  * process.  unsandboxed, which is for one's own code.
  *
  * It works for root, for an ordinary user where user namespaces are allowed, for root without user namespaces, and in a container

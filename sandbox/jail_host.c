@@ -69,8 +69,8 @@ static bool in_chroot(void)
 	return !has_line("/proc/self/mountinfo", "", " / r");
 }
 
-/* What is behind most refusals. */
-static const char *find_mend(void)
+/* What is behind most refusals; number: the kernel's. */
+static const char *find_mend(int number)
 {
 	if (setting_is("/proc/sys/user/max_user_namespaces", '0'))
 		return "user namespaces are off: sysctl -w user.max_user_namespaces=10000";
@@ -83,28 +83,33 @@ static const char *find_mend(void)
 	if (has_line("/proc/self/status", "Seccomp:", "2"))
 		return "a seccomp filter around the judge forbids it; docker and podman: --security-opt seccomp=unconfined "
 		       "--security-opt apparmor=unconfined, or --privileged";
+	if (number == ENOSPC || number == EUSERS)
+		return "there may be no more user namespaces, here or in what is around it: sysctl -w user.max_user_namespaces=10000";
 	if (!exists("/proc/self/ns/user"))
 		return "the kernel is built without user namespaces: run the judge as root";
 	return "";
 }
 
-/* Can a process be made in these namespaces? */
-static bool can_clone(uint64_t namespaces)
+/* Can a process be made in these namespaces?  0, or why not. */
+static int try_clone(uint64_t namespaces)
 {
 	struct clone_args args = {.flags = namespaces, .exit_signal = SIGCHLD};
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0)
 		syscall(SYS_exit_group, 0);
+	int number = errno;
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	return pid > 0;
+	return pid > 0 ? 0 : number;
 }
 
-static void try_namespaces(struct jail_host *h)
+static int try_namespaces(struct jail_host *h)
 {
 	const uint64_t others = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-	h->user_namespaces = can_clone(CLONE_NEWUSER);
-	h->namespaces = can_clone(others | (h->user_namespaces ? CLONE_NEWUSER : 0));
+	int number = try_clone(CLONE_NEWUSER);
+	h->user_namespaces = !number;
+	h->namespaces = !try_clone(others | (h->user_namespaces ? CLONE_NEWUSER : 0));
+	return number;
 }
 
 static void try_jail(struct jail_host *h)
@@ -131,10 +136,10 @@ void jail_host(struct jail_host *h)
 	int version = cgroup_version();
 	h->cgroup = version == 2 ? CGROUP_V2 : version == 1 ? CGROUP_V1 : CGROUP_NONE;
 	snprintf(h->cgroup_note, sizeof h->cgroup_note, "%s", cgroup_note());
-	try_namespaces(h);
+	int number = try_namespaces(h);
 	try_jail(h);
 	if (!h->usable || !h->user_namespaces)
-		snprintf(h->mend, sizeof h->mend, "%s", find_mend());
+		snprintf(h->mend, sizeof h->mend, "%s", find_mend(number));
 }
 
 void jail_sweep(void)
