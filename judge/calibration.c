@@ -247,7 +247,7 @@ static int run_peaks(struct session *s, int guest, struct calibration *out, stru
 
 static int run_all(struct session *s, int guest, struct progress *progress, struct calibration *c, struct err *e)
 {
-	CLEANUP_FD int lock = gpu_lock(c->uuid, e);
+	CLEANUP_FD int lock = gpu_lock(c->uuid, GPU_ALONE, e);
 	if (lock < 0)
 		return -1;
 	progress_stage(progress, "peaks of the GPU", RUNS);

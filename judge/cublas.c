@@ -155,7 +155,7 @@ int cublas_measure(const struct device_properties *gpu, const struct gemm_shape 
 	snprintf(n, sizeof n, "%lld", (long long)s->n);
 	snprintf(k, sizeof k, "%lld", (long long)s->k);
 	snprintf(sets, sizeof sets, "%u", t.sets);
-	CLEANUP_FD int lock = gpu_lock(gpu->uuid, e);
+	CLEANUP_FD int lock = gpu_lock(gpu->uuid, GPU_ALONE, e);
 	if (lock < 0)
 		return -1;
 	for (unsigned i = 0; i < ATTEMPTS && t.disturbed; i++)

@@ -5,6 +5,7 @@
 #include "../sandbox/base/clock.h"
 #include "baseline.h"
 #include "device_choice.h"
+#include "gpu_lock.h"
 #include "grade_case.h"
 #include "ncu.h"
 #include "progress.h"
@@ -145,6 +146,9 @@ static int run_and_check(struct work *w, struct runner *runner, unsigned i, stru
 	struct case_report *r = &w->g->cases[i];
 	const struct answer *a;
 	if (oracle_pool_get(w->oracles, i, &a, e) < 0)
+		return -1;
+	CLEANUP_FD int lock = r->gpu ? gpu_lock(w->g->gpu.uuid, GPU_SHARED, e) : -1;	/* not while another measures */
+	if (r->gpu && lock < 0)
 		return -1;
 	if (runner_case(runner, &w->cases[i], a, r, e) < 0)
 		return err_wrap(e, "case \"%s\"", r->spec->name);

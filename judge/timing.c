@@ -455,7 +455,7 @@ static int run_all(struct work *w, struct err *e)
 {
 	if (make_sets(w, e) < 0)
 		return -1;
-	CLEANUP_FD int lock = gpu_lock(w->gpu.uuid, e);
+	CLEANUP_FD int lock = gpu_lock(w->gpu.uuid, GPU_ALONE, e);
 	if (lock < 0 || record(w, e) < 0)
 		return -1;
 	for (unsigned i = 0; i < ATTEMPTS && w->out->verdict == VERDICT_AC && (i == 0 || w->out->timing.disturbed); i++)
