@@ -221,7 +221,7 @@ static void say_fault(struct case_report *out, const char *how)
 {
 	const struct fault *f = &out->fault;
 	case_say(out, verdict_find(fault_verdict(f->kind)), "right when solve() runs, but its launches, done again %s, fail: %s%s%s", how,
-		 fault_name(f->kind), *f->detail ? ": " : "", f->detail);
+		 f->kind == FAULT_BUDGET ? "not done within its time" : fault_name(f->kind), *f->detail ? ": " : "", f->detail);
 }
 
 /* One pass; *us: of one solve().  A fault becomes the verdict. */
