@@ -282,7 +282,7 @@ struct jail *jail_start(const struct jail_spec *s, struct err *e)
 	snprintf(j->name, sizeof j->name, "%s", s->name ? s->name : policy_name(s->policy));
 	j->limits = s->limits;
 	j->isolated = !s->unsandboxed && !s->bare;
-	j->can_kill_itself = s->policy == JAIL_PROGRAM || !j->isolated;
+	j->can_kill_itself = s->policy == JAIL_PROGRAM || s->bare;
 	j->output_kill = s->output_kill;
 	j->pidfd = j->go_fd = j->report_fd = j->out_fd = j->err_fd = -1;
 	struct jail_plan p = {.spec = s, .isolated = j->isolated, .root = geteuid() == 0, .exe_fd = s->exe_fd, .listener = -1};
