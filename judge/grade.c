@@ -372,18 +372,24 @@ static int run_tools(struct work *w, struct err *e)
 	return w->o->profile_lines && w->o->scope == GRADE_ALL && w->g->verdict == VERDICT_AC ? count_on_gpu(w, e) : 0;
 }
 
+static int load_runner(struct grading *g, struct runner *r, struct err *e)
+{
+	return g->verdict == VERDICT_AC ? runner_load_or_blame(r, &g->verdict, g->why, sizeof g->why, e) : 0;
+}
+
 /* A refused image says which instruction of which line: that the emulated device lacks it is not the program's fault, and
  * with a GPU no obstacle. */
 static int load_image(struct work *w, struct err *e)
 {
-	unsigned i = *w->g->not_emulated ? w->n_runners : 0;
-	while (i < w->n_runners && runner_load(&w->runners[i], e) == 0)
+	struct grading *g = w->g;
+	unsigned i = *g->not_emulated ? w->n_runners : 0;
+	while (i < w->n_runners && load_runner(g, &w->runners[i], e) == 0)
 		i++;
 	if (i < w->n_runners && e->kind == ERR_INPUT && w->gpu.device) {
 		snprintf(w->g->not_emulated, sizeof w->g->not_emulated, "%.290s", e->text);
 		i = w->n_runners;
 	}
-	if (i == w->n_runners && (!w->gpu.device || runner_load(&w->gpu, e) == 0))
+	if (i == w->n_runners && (!w->gpu.device || load_runner(g, &w->gpu, e) == 0))
 		return 0;
 	if (e->kind != ERR_INPUT)
 		return -1;

@@ -305,9 +305,11 @@ static void name_busy_kernel(struct run_case *c)
 	if (!r->n_kernels)
 		return;
 	if (r->n_kernels == 1)
-		case_say(c->out, VERDICT_TLE, "not done after %.1f s: the kernel %s was still running", s, r->kernels[0].pretty);
+		case_say(c->out, VERDICT_TLE, "not done after %.1f s: the device was still at work, on the kernel %s or on copies and fills", s,
+			 r->kernels[0].pretty);
 	else
-		case_say(c->out, VERDICT_TLE, "not done after %.1f s: one of its %u kernels was still running", s, r->n_kernels);
+		case_say(c->out, VERDICT_TLE, "not done after %.1f s: the device was still at work, on one of its %u kernels or on copies and fills",
+			 s, r->n_kernels);
 }
 
 int case_judge(struct run_case *c, struct err *e)
@@ -367,6 +369,35 @@ static int attempt(struct run_case *c, struct err *e)
 	return case_judge(c, e);
 }
 
+/* The device process died, and with it what it was doing.  True once the program is to blame: at the second death, or at once
+ * if it was of the memory limit. */
+static bool blame(struct runner *r, enum verdict *v, char *why, size_t size, const struct err *e)
+{
+	bool exhausted = session_exhausted(r->session);
+	runner_close(r);
+	if (!exhausted && ++r->deaths < 2)
+		return false;
+	r->deaths = 0;
+	*v = exhausted ? VERDICT_MLE : VERDICT_RE;
+	if (exhausted)
+		snprintf(why, size, "the program uses more of the emulated device's memory than this machine can give it");
+	else
+		snprintf(why, size, "the device process died twice on this program: %.500s", e->text);
+	return true;
+}
+
+int runner_load_or_blame(struct runner *r, enum verdict *v, char *why, size_t size, struct err *e)
+{
+	while (runner_load(r, e) < 0) {
+		if (!r->session || !session_dead(r->session))
+			return -1;
+		if (blame(r, v, why, size, e))
+			return 0;
+	}
+	r->deaths = 0;
+	return 0;
+}
+
 int runner_case(struct runner *r, const struct testcase *t, const struct answer *a, struct case_report *out, struct err *e)
 {
 	struct run_case c = {.runner = r, .t = t, .answer = a, .out = out};
@@ -382,12 +413,8 @@ int runner_case(struct runner *r, const struct testcase *t, const struct answer 
 		}
 		if (!r->session || !session_dead(r->session))
 			return -1;
-		runner_close(r);
 		*out = fresh;
-		if (++r->deaths == 2) {
-			r->deaths = 0;
-			case_say(out, VERDICT_RE, "the device process died twice on this program: %.500s", e->text);
+		if (blame(r, &out->verdict, out->why, sizeof out->why, e))
 			return 0;
-		}
 	}
 }

@@ -18,6 +18,8 @@ struct runner {
 
 int runner_open(struct runner *r, struct err *e);	/* start the device process */
 int runner_load(struct runner *r, struct err *e);	/* give it the compiled image; ERR_INPUT: it refuses */
+/* The same, but a device process that dies of it is started again, once: then the program is to blame, and *v and why say so. */
+int runner_load_or_blame(struct runner *r, enum verdict *v, char *why, size_t size, struct err *e);
 void runner_close(struct runner *r);
 
 /* 0: *out tells how it went; -1: our own failure. */

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 
 _Static_assert((int)SESSION_TENSORS_MAX == (int)CONTROL_TENSORS_MAX, "session.h and wire.h agree");
@@ -90,6 +91,16 @@ static void bound_waits(int control)
 	setsockopt(control, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
+/* What an emulated device may take: its memory, the shadow of it, the image, traces; but two of them must leave the machine a
+ * quarter of its own, whatever a program writes to. */
+static uint64_t host_memory(const struct session *s)
+{
+	const uint64_t most = 3 * s->options.memory + (2ull << 30);
+	struct sysinfo machine;
+	uint64_t share = sysinfo(&machine) == 0 ? (uint64_t)machine.totalram * machine.mem_unit / 8 * 3 : most;
+	return share < most ? share : most;
+}
+
 static int start(struct session *s, struct err *e)
 {
 	static const char *const argv[] = {"judge", "__device", NULL};
@@ -105,8 +116,7 @@ static int start(struct session *s, struct err *e)
 	struct jail_spec spec = {
 		.policy = JAIL_DEVICE, .name = "device", .argv = argv, .exe_fd = exe, .fds = &fd, .n_fds = 1,
 		.stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .unsandboxed = s->options.unsandboxed,
-		/* Beside the memory itself: its shadow, the image, traces. */
-		.limits = {.memory = 3 * s->options.memory + (2ull << 30), .processes = 512, .output = 4096},
+		.limits = {.memory = host_memory(s), .processes = 512, .output = 4096},
 	};
 	find_libraries(s, &spec);
 	if (is_gpu(s)) {
@@ -155,6 +165,7 @@ static void last_words(struct session *s, char *text, size_t size)
 	if (jail_wait(s->jail, &r, &e) < 0) {
 		snprintf(text, size, "%.200s", e.text);
 	} else {
+		s->exhausted = r.end == JAIL_MEMORY;
 		if (r.end == JAIL_EXITED)
 			n = snprintf(text, size, "exit status %d", r.status);
 		else if (r.end == JAIL_SIGNALED)
@@ -352,6 +363,11 @@ int session_properties(struct session *s, struct device_properties *out, struct 
 		return err_system(e, "the device process is dead");
 	*out = s->properties;
 	return 0;
+}
+
+bool session_exhausted(const struct session *s)
+{
+	return s->exhausted;
 }
 
 bool session_dead(const struct session *s)

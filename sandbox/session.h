@@ -121,6 +121,8 @@ struct session_run {
 int session_run(struct session *s, struct session_run *r, struct err *e);
 void session_run_free(struct session_run *r);
 bool session_dead(const struct session *s);
+/* Dead of its memory limit: the emulated device's memory, its book of who wrote what, and the image need more than is there. */
+bool session_exhausted(const struct session *s);
 
 /* ---- timing on a GPU: tapes, see device.h; ERR_SYSTEM on a device without ---- */
 /* Change part of an input, as if it had been laid out so. */

@@ -24,6 +24,7 @@ struct session {
 	struct jail *jail;
 	int control;			/* -1: no process */
 	bool dead;			/* it crashed; the session is of no more use */
+	bool exhausted;			/* of its memory limit */
 	char *image;			/* kept, for a fresh process after one that had to be stopped */
 	uint64_t image_size;
 	struct device_resources *resources;
