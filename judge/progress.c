@@ -47,7 +47,7 @@ static void *redraw(void *arg)
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
 		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += 100000000;
 		if (until.tv_nsec >= 1000000000) {
 			until.tv_sec++;
@@ -55,7 +55,7 @@ static void *redraw(void *arg)
 		}
 		p->frame++;
 		draw(p);
-		pthread_cond_timedwait(&p->wake, &p->lock, &until);
+		pthread_cond_clockwait(&p->wake, &p->lock, CLOCK_MONOTONIC, &until);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
@@ -101,6 +102,16 @@ static int open_files(const struct compile_request *rq, struct files *f, struct 
 	return f->guest < 0 ? -1 : 0;
 }
 
+/* Without a jail the files are on a disk of the host's; that it is full is not the source's fault. */
+static int check_space(const struct scratch *s, struct err *e)
+{
+	enum { LEAST = 1 << 20 };
+	struct statvfs fs;
+	if (!*s->path || statvfs(s->path, &fs) < 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST)
+		return 0;
+	return err_system(e, "no space is left for the compiler's files in %s (TMPDIR can name another folder)", s->path);
+}
+
 static int run_script(const struct compile_request *rq, const struct toolchain *t, const struct files *f,
 		      struct jail_result *r, struct err *e)
 {
@@ -127,7 +138,7 @@ static int run_script(const struct compile_request *rq, const struct toolchain *
 	s.n_mounts += compile_prefix_mounts(&prefix, mounts + s.n_mounts);
 	s.fds = fds;
 	s.n_fds = sizeof fds / sizeof *fds;
-	return jail_run(&s, r, e);
+	return jail_run(&s, r, e) < 0 ? -1 : check_space(&scratch, e);
 }
 
 /* ---- out of the jail ---- */

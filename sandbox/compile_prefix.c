@@ -157,7 +157,7 @@ void compile_prefix_close(struct compile_prefix *p)
 		/* The header last: it is what says that the other is there.  An empty one says: don't try again. */
 		if (made && keep(p->compiled_fd, p->compiled))
 			keep(p->header_fd, p->header);
-		else if (ran && r.end == JAIL_EXITED && r.status < SIGNALLED)
+		else if (!made && ran && r.end == JAIL_EXITED && r.status < SIGNALLED)
 			keep(-1, p->header);
 		jail_result_free(&r);
 		atomic_store(&building, false);
