@@ -29,7 +29,7 @@ struct device {
 	uint64_t variable;
 };
 
-static const uint64_t null_base = 0x100000000000, null_room = 1ull << 30;
+static const uint64_t null_base = 0x110000000000, null_room = 1ull << 30;
 
 static int null_open(const struct device_options *o, struct device **out, struct err *e)
 {
@@ -72,6 +72,8 @@ static int null_load(struct device *d, const void *image, size_t size, const str
 	(void)d, (void)r, (void)n;
 	if (size >= 5 && memcmp(image, "crash", 5) == 0)
 		abort();
+	while (size >= 6 && memcmp(image, "greedy", 6) == 0)
+		memset(malloc(64 << 20), 1, 64 << 20);
 	if (size < 2 || memcmp(image, "ok", 2) != 0)
 		return err_input(e, "t.cu:7: that instruction is not supported");
 	return 0;

@@ -40,6 +40,15 @@ static int recurse(volatile char *above)
 }
 static int stack(void) { return recurse(NULL); }
 
+/* An array larger than memory, written from its far end. */
+static int array(void)
+{
+	volatile char room[512 << 20];
+	for (size_t i = 0; i < sizeof room; i += 4096)
+		room[i] = 1;
+	return room[4096];
+}
+
 static int map(void)
 {
 	enum { SIZE = 1 << 30 };
@@ -104,10 +113,33 @@ static int executes_again(void)
 static int files(void)
 {
 	static const char *const names[] = {"/proc/self/environ", "/proc/1/root/etc/passwd", "/etc/passwd", "../../etc/passwd", "/dev/null", "/"};
+	struct stat st;
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-		if (open(names[i], O_RDONLY) >= 0 || access(names[i], F_OK) == 0)
+		if (open(names[i], O_RDONLY) >= 0 || access(names[i], F_OK) == 0 || stat(names[i], &st) == 0)
 			return 1;
 	return 0;
+}
+
+/* What the emulated device process could open, were it taken over: the system's libraries, and nothing more. */
+static int device_files(void)
+{
+	static const char *const names[] = {"/etc/passwd", "/proc/self/environ", "/proc/1/root/etc/passwd", "/dev/null", "/dev/nvidiactl",
+		"/dev/shm", "/sys", "/tmp", "/root", "/home", "/usr/bin", "/var"};
+	int n = 0;
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		n += open(names[i], O_RDONLY) >= 0;
+	return n;
+}
+
+/* The system calls of the second argument, numbers apart by commas.  How many of them are there at all? */
+static const char *call_numbers;
+static int calls(void)
+{
+	int n = 0;
+	for (const char *p = call_numbers; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (syscall(atoi(p), 0, 0, 0, 0, 0, 0) != -1 || errno != ENOSYS)
+			n++;
+	return n;
 }
 
 static int identity(void)
@@ -206,16 +238,17 @@ static const struct {
 	int (*run)(void);
 } tries[] = {
 	{"exit-7", exit_7}, {"hello", hello}, {"spin", spin}, {"idle", idle}, {"abort", die}, {"fault", fault}, {"heap", heap},
-	{"stack", stack}, {"map", map}, {"flood", flood}, {"fork", forks}, {"threads", threads}, {"exec", executes},
+	{"stack", stack}, {"array", array}, {"map", map}, {"flood", flood}, {"fork", forks}, {"threads", threads}, {"exec", executes},
 	{"connect", connects}, {"ptrace", traces}, {"mount", mounts}, {"unshare", unshares}, {"ring", ring}, {"bpf", bpf},
 	{"keys", keys}, {"i386", i386}, {"x32", x32}, {"executable-memory", executable_memory}, {"survive", survives},
 	{"descriptors", descriptors}, {"exec-again", executes_again}, {"files", files}, {"identity", identity},
-	{"write", writes}, {"fill", fills}, {"inodes", inodes}, {"kill", kills}, {"read", reads},
+	{"write", writes}, {"device-files", device_files}, {"calls", calls}, {"fill", fills}, {"inodes", inodes}, {"kill", kills}, {"read", reads},
 	{"end-itself", ends_itself}, {"end-its-thread", ends_its_thread}, {"many-threads", many_threads}, {"seals", breaks_seals},
 };
 
 int main(int argc, char **argv)
 {
+	call_numbers = argc > 2 ? argv[2] : NULL;
 	for (unsigned i = 0; argc > 1 && i < sizeof tries / sizeof *tries; i++)
 		if (!strcmp(argv[1], tries[i].name))
 			return tries[i].run();

@@ -351,9 +351,23 @@ TEST(bad_images)
 	c.ptx_size = 5;
 	CHECK_EQ(session_load(s, &c, &e), -1);
 	CHECK_EQ(e.kind, ERR_SYSTEM);
-	CHECK(session_dead(s));
+	CHECK(session_dead(s) && !session_exhausted(s));
 	session_close(s);
 	s = open_session();
+	session_close(s);
+}
+
+TEST_WITHIN(memory_of_the_device_process_is_limited, 60)
+{
+	struct jail_host host;
+	struct err e = {0};
+	struct compiled c = {.ok = true, .ptx = "greedy", .ptx_size = 6};
+	jail_host(&host);
+	if (!host.usable || host.cgroup == CGROUP_NONE)
+		test_skip("no control groups");
+	struct session *s = open_session();
+	CHECK_EQ(session_load(s, &c, &e), -1);
+	CHECK_MSG(session_dead(s) && session_exhausted(s), "%s", e.text);
 	session_close(s);
 }
 
