@@ -2,6 +2,8 @@
 #include "markdown.h"
 
 #include "../sandbox/base/buf.h"
+#include "../sandbox/base/cleanup.h"
+#include "../sandbox/base/tame.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -305,9 +307,25 @@ static void line(struct page *p, const char *s, size_t n)
 	}
 }
 
+/* A statement comes with a package, from anybody: nothing in it but our own styles may be obeyed by the terminal. */
+static void tame_line(struct buf *copy, const char *text, size_t n)
+{
+	copy->size = 0;
+	buf_add(copy, text, n);
+	buf_addc(copy, 0);
+	for (size_t i = 0; i < n; i++)
+		if (!copy->data[i])
+			copy->data[i] = '?';
+	tame(copy->data);
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '\t')
+			copy->data[i] = '\t';
+}
+
 void markdown_print(const struct term *t, const char *text, size_t size)
 {
 	struct page p = {.t = t, .blank = true};
+	CLEANUP_BUF struct buf copy = {0};
 	const char *end = text + size;
 	while (text < end) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
@@ -316,7 +334,8 @@ void markdown_print(const struct term *t, const char *text, size_t size)
 		size_t n = (size_t)(stop - text);
 		if (n && text[n - 1] == '\r')
 			n--;
-		line(&p, text, n);
+		tame_line(&copy, text, n);
+		line(&p, copy.data, n);
 		text = stop + 1;
 	}
 	flush(&p);

@@ -4,6 +4,7 @@
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/base/json.h"
 #include "../sandbox/base/nearest.h"
+#include "../sandbox/base/tame.h"
 #include "element.h"
 #include "paths.h"
 #include "testcase.h"
@@ -57,6 +58,14 @@ static int string_to(struct load *l, const struct cJSON *o, const char *field, c
 
 /* ---- what the problem is called ---- */
 
+/* A title or a tag is shown on terminals. */
+static int shown(struct load *l, const struct cJSON *v)
+{
+	char *copy = arena_strdup(l->p->arena, json_text(v));
+	tame(copy);
+	return strcmp(copy, json_text(v)) ? json_fail(l->json, v, l->e, "holds a control character: remove it") : 0;
+}
+
 static int load_title(struct load *l)
 {
 	const struct cJSON *title;
@@ -67,9 +76,11 @@ static int load_title(struct load *l)
 		return -1;
 	if (!*en)
 		return json_fail(l->json, json_get(title, "en"), l->e, "is empty: write the English title");
+	if (shown(l, json_get(title, "en")) < 0)
+		return -1;
 	l->p->title = arena_strdup(l->p->arena, en);
 	if (json_get(title, "zh")) {
-		if (json_string(l->json, title, "zh", "the Chinese title", &zh, l->e) < 0)
+		if (json_string(l->json, title, "zh", "the Chinese title", &zh, l->e) < 0 || shown(l, json_get(title, "zh")) < 0)
 			return -1;
 		l->p->title_zh = arena_strdup(l->p->arena, zh);
 	}
@@ -85,6 +96,8 @@ static int load_tags(struct load *l)
 	for (const struct cJSON *v = json_first(tags); v; v = json_next(v)) {
 		if (!json_is_string(v) || !*json_text(v) || strlen(json_text(v)) > 30)
 			return json_fail(l->json, v, l->e, "is no tag: write a word of at most 30 bytes in quotes");
+		if (shown(l, v) < 0)
+			return -1;
 		l->p->tags[l->p->n_tags++] = arena_strdup(l->p->arena, json_text(v));
 	}
 	return 0;

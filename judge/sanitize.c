@@ -63,8 +63,12 @@ static bool find_place(const char *text, size_t n, const char *name, struct faul
 	CLEANUP_FREE char *copy = strndup(text, n);
 	for (char *in = strstr(copy, " in "); in; in = strstr(in + 1, " in ")) {
 		char *file = in + 4, *colon = strchr(file, ':');
-		if (!colon || !isdigit((unsigned char)colon[1]))
+		if (!colon)
+			break;
+		if (!isdigit((unsigned char)colon[1])) {
+			in = colon - 1;		/* nor has any " in " before this colon a place */
 			continue;
+		}
 		*colon = 0;
 		char *slash = strrchr(file, '/');
 		file = slash ? slash + 1 : file;

@@ -16,6 +16,7 @@
 #include "compile_plan.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -454,14 +455,27 @@ static const char *next_line(const char *s)
 	return end ? end + 1 : NULL;
 }
 
+/* What stands behind a directive and blanks at a line's begin; NULL: another line.  (No sscanf: it looks for the end of the whole
+ * text first, at every line.) */
+static const char *after_directive(const char *line, const char *directive)
+{
+	line += strspn(line, " \t");
+	size_t n = strlen(directive);
+	return !strncmp(line, directive, n) && (line[n] == ' ' || line[n] == '\t') ? line + n : NULL;
+}
+
 /* Is file `number` of the PTX's .file table the submission? */
-static bool is_source(const char *ptx, int number)
+static bool is_source(const char *ptx, long number)
 {
 	for (const char *l = ptx; l; l = next_line(l)) {
-		int n;
-		char path[512];
-		if (sscanf(l, " .file %d \"%511[^\"]", &n, path) == 2 && n == number)
-			return strstr(path, COMPILE_SOURCE) != NULL;
+		const char *at = after_directive(l, ".file");
+		char *end;
+		if (!at || strtol(at, &end, 10) != number || end == at)
+			continue;
+		const char *path = end + strspn(end, " \t"), *hit = NULL;
+		if (*path == '"')
+			hit = memmem(path, strcspn(path + 1, "\"\n") + 1, COMPILE_SOURCE, sizeof COMPILE_SOURCE - 1);
+		return hit != NULL;
 	}
 	return false;
 }
@@ -469,17 +483,22 @@ static bool is_source(const char *ptx, int number)
 /* The source line of a PTX line: that of the nearest .loc above it; 0: none. */
 static int source_line(const char *ptx, int line)
 {
-	int file = 0, found = 0, at = 1;
+	long file = 0, found = 0;
+	int at = 1;
 	for (const char *l = ptx; l && at <= line; l = next_line(l), at++) {
-		int f, n;
-		if (sscanf(l, " .loc %d %d", &f, &n) == 2) {
-			file = f;
-			found = n;
-		} else if (strstr(l, ".entry") == l || strstr(l, ".visible") == l || strstr(l, ".func") == l) {
+		const char *loc = after_directive(l, ".loc");
+		char *end, *last;
+		if (loc) {
+			long f = strtol(loc, &end, 10), n = strtol(end, &last, 10);
+			if (end != loc && last != end) {
+				file = f;
+				found = n;
+			}
+		} else if (starts(l, ".entry") || starts(l, ".visible") || starts(l, ".func")) {
 			found = 0;
 		}
 	}
-	return found && is_source(ptx, file) ? found : 0;
+	return found > 0 && found <= INT_MAX && is_source(ptx, file) ? (int)found : 0;
 }
 
 void diagnostics_map_ptx(struct diagnostic *d, size_t n, const char *name, const char *ptx)

@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "cleanup.h"
 #include "nearest.h"
+#include "tame.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -278,17 +279,35 @@ static int scan_document(struct scan *s)
 
 /* ---- documents ---- */
 
+static int by_key(const void *a, const void *b)
+{
+	return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+static int check_keys(const struct json *j, const cJSON *object, struct err *e)
+{
+	size_t n = json_count(object), i = 0;
+	CLEANUP_FREE const cJSON **members = malloc((n + 1) * sizeof *members);
+	const cJSON *child;
+	if (!members)
+		BUG("out of memory");
+	cJSON_ArrayForEach(child, object)
+		members[i++] = child;
+	qsort(members, n, sizeof *members, by_key);
+	for (i = 1; i < n; i++)
+		if (!strcmp(members[i - 1]->string, members[i]->string))
+			return json_fail(j, members[i], e, "this key is there twice: remove one");
+	return 0;
+}
+
 static int check_duplicates(const struct json *j, const cJSON *v, struct err *e)
 {
-	const cJSON *child, *other;
-	cJSON_ArrayForEach(child, v) {
-		if (cJSON_IsObject(v))
-			for (other = v->child; other != child; other = other->next)
-				if (!strcmp(other->string, child->string))
-					return json_fail(j, child, e, "this key is there twice: remove one");
+	const cJSON *child;
+	if (cJSON_IsObject(v) && check_keys(j, v, e) < 0)
+		return -1;
+	cJSON_ArrayForEach(child, v)
 		if (check_duplicates(j, child, e) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -372,6 +391,14 @@ static void path_of(const struct json *j, const cJSON *v, const char *field, str
 		buf_printf(path, "%s%s", path->size ? "." : "", field);
 }
 
+/* Keys and strings are anybody's, and messages go to terminals. */
+static int tamed(struct err *e)
+{
+	if (e)
+		tame(e->text);
+	return -1;
+}
+
 int json_fail(const struct json *j, const struct cJSON *v, struct err *e, const char *fmt, ...)
 {
 	char text[1500];
@@ -381,7 +408,8 @@ int json_fail(const struct json *j, const struct cJSON *v, struct err *e, const 
 	va_end(ap);
 	CLEANUP_BUF struct buf path = {0};
 	path_of(j, v, NULL, &path);
-	return err_input(e, "%s: %s%s%s", j->what, buf_str(&path), path.size ? ": " : "", text);
+	err_input(e, "%s: %s%s%s", j->what, buf_str(&path), path.size ? ": " : "", text);
+	return tamed(e);
 }
 
 /* What a value is, for "is 3, ..." in messages. */
@@ -407,11 +435,13 @@ static const cJSON *want(const struct json *j, const cJSON *object, const char *
 	path_of(j, object, field, &path);
 	if (!v) {
 		err_input(e, "%s: field %s is missing: write %s", j->what, buf_str(&path), right);
+		tamed(e);
 		return NULL;
 	}
 	char shown[80];
 	show_value(v, shown, sizeof shown);
 	err_input(e, "%s: field %s is %s: write %s", j->what, buf_str(&path), shown, right);
+	tamed(e);
 	return NULL;
 }
 

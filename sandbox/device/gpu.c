@@ -149,6 +149,8 @@ static void gpu_close(struct device *d)
 		gpu_release_all(d);
 		d->cu.cuDevicePrimaryCtxRelease(d->id);
 	}
+	for (uint32_t i = 0; i < d->n_tapes; i++)	/* of a context that is lost */
+		device_steps_free(d->tapes[i].steps, d->tapes[i].n);
 	if (d->output >= 0)
 		close(d->output);
 	free(d->image);

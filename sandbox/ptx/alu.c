@@ -9,6 +9,7 @@
 #include "../base/buf.h"
 #include "../base/cleanup.h"
 
+#include <cpuid.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,13 +37,20 @@ static const struct build { const char *name; alu_fn *const *fns; } builds[] = {
 	{ "plain", plain_fns }, { "avx2", avx2_fns }, { "avx512", avx512_fns },
 };
 
+/* F16C and LZCNT, which not every compiler's __builtin_cpu_supports() knows. */
+static bool converts_and_counts(void)
+{
+	unsigned a, b, c = 0, d, extended = 0;
+	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C && __get_cpuid(0x80000001, &a, &b, &extended, &d) && extended & bit_LZCNT;
+}
+
 static bool runs(const struct build *b)
 {
 	__builtin_cpu_init();
 	if (b->fns == plain_fns)
 		return true;
-	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")
-		    && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")
+		    && converts_and_counts();
 	if (b->fns == avx2_fns)
 		return avx2;
 	return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")

@@ -46,6 +46,7 @@ struct emu_module *emu_load(struct emu *g, const char *ptx, size_t size, const s
 			    struct err *e);
 void emu_unload(struct emu *g, struct emu_module *m);
 
+enum { EMU_KERNELS_MAX = 4096 };	/* of a module */
 unsigned emu_kernel_count(const struct emu_module *m);
 const struct emu_kernel *emu_kernel_at(const struct emu_module *m, unsigned i);
 const struct emu_kernel *emu_kernel_find(const struct emu_module *m, const char *mangled);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { RECURSION_STACK = 1 << 20, RECURSION_LOCAL = 16 << 10, MAX_LOCAL = 512 << 10, DEFAULT_MAX_THREADS = 1024,
-       MAX_DEPTH = 2000 };
+       MAX_DEPTH = 2000, MAX_PARAMS = 32764, MAX_SHARED = 4096 };
 
 /* ---- what it reaches ---- */
 
@@ -19,9 +19,11 @@ struct walk {
 	bool recursive;
 	uint32_t depth;
 	bool too_deep;
+	uint64_t steps;			/* from functions to those that a pointer may call */
+	uint32_t *reach;		/* what was met, in order */
 	struct emu_kernel *k;
-	struct arena *arena;
 };
+static const uint64_t MAX_STEPS = 50 * 1000 * 1000;
 
 static bool addressed(const struct program *p, uint32_t index)
 {
@@ -53,13 +55,13 @@ static void visit(struct walk *w, uint32_t index)
 	uint64_t stack = 0, local = 0;
 	w->state[index] = 1;
 	w->depth++;
-	w->k->reach[w->k->n_reach++] = index;
+	w->reach[w->k->n_reach++] = index;
 	w->k->communicates |= f->communicates;
 	w->k->fences |= f->fences;
 	w->k->uses_heap |= f->uses_heap;
 	for (uint32_t i = 0; i < f->n_callees; i++)
 		visit_callee(w, f->callees[i]->index, &stack, &local);
-	for (uint32_t i = 0; f->calls_indirect && i < w->p->n_funcs; i++)
+	for (uint32_t i = 0; f->calls_indirect && i < w->p->n_funcs && w->steps < MAX_STEPS; i++, w->steps++)
 		if (addressed(w->p, i))
 			visit_callee(w, i, &stack, &local);
 	w->state[index] = 2;
@@ -72,17 +74,20 @@ static int find_reach(struct emu_kernel *k, struct arena *a, struct err *e)
 {
 	const struct program *p = k->module->program;
 	struct arena *scratch = arena_new();
-	struct walk w = {.p = p, .k = k, .arena = a};
+	struct walk w = {.p = p, .k = k};
 	w.state = arena_alloc(scratch, p->n_funcs);
 	w.stack = arena_new_array(scratch, uint64_t, p->n_funcs);
 	w.local = arena_new_array(scratch, uint64_t, p->n_funcs);
-	k->reach = arena_new_array(a, uint32_t, p->n_funcs);
+	w.reach = arena_new_array(scratch, uint32_t, p->n_funcs);
 	visit(&w, k->entry->index);
+	k->reach = arena_dup(a, w.reach, k->n_reach * sizeof *k->reach);
 	uint64_t stack = w.stack[k->entry->index] + (w.recursive ? RECURSION_STACK : 0);
 	uint64_t local = w.local[k->entry->index] + (w.recursive ? RECURSION_LOCAL : 0);
 	arena_free(scratch);
 	if (w.too_deep)
 		return err_input(e, "%s calls functions more than %d deep", k->info.pretty, MAX_DEPTH);
+	if (w.steps >= MAX_STEPS)
+		return err_input(e, "%s has too many functions that call others through pointers", k->info.pretty);
 	if (local > MAX_LOCAL)
 		return err_input(e, "%s needs %llu bytes of local memory a thread; the device has %u", k->info.pretty, (unsigned long long)local,
 				 (unsigned)MAX_LOCAL);
@@ -116,6 +121,8 @@ static int place_shared(struct emu_kernel *k, struct arena *a, struct err *e)
 	uint64_t at = 0;
 	for (uint32_t i = 0; i < k->n_reach; i++)
 		n += p->funcs[k->reach[i]]->n_shared;
+	if (n > MAX_SHARED)
+		return err_input(e, "%s has %u shared variables; at most %d are supported", k->info.pretty, n, MAX_SHARED);
 	k->shared = arena_new_array(a, struct shared_place, n + 1);
 	k->dynamic_align = 16;
 	for (int dynamic = 0; dynamic < 2; dynamic++) {
@@ -165,6 +172,9 @@ int kernel_prepare(struct emu_kernel *k, const struct emu_resources *r, size_t n
 	struct arena *a = k->module->arena;
 	k->info.name = f->name;
 	pretty_name(k->info.name, k->info.pretty, sizeof k->info.pretty);
+	if (f->param_bytes > MAX_PARAMS)
+		return err_input(e, "%s has %llu bytes of parameters; a kernel has at most %d", k->info.pretty,
+				 (unsigned long long)f->param_bytes, MAX_PARAMS);
 	set_params(k, a);
 	if (find_reach(k, a, e) < 0 || place_shared(k, a, e) < 0)
 		return -1;

@@ -98,6 +98,8 @@ static int prepare_kernels(struct emu_module *m, const struct emu_resources *r, 
 {
 	for (uint32_t i = 0; i < m->ptx->n_funcs; i++)
 		m->n_kernels += m->ptx->funcs[i]->is_entry;
+	if (m->n_kernels > EMU_KERNELS_MAX)
+		return err_input(e, "the module has %u kernels; at most %d are supported", m->n_kernels, EMU_KERNELS_MAX);
 	m->kernels = arena_new_array(m->arena, struct emu_kernel, m->n_kernels + 1);
 	for (uint32_t i = 0, k = 0; i < m->ptx->n_funcs; i++) {
 		if (!m->ptx->funcs[i]->is_entry)

@@ -144,9 +144,9 @@ void lower_guard(struct lower *l, const struct ptx_insn *in, struct insn *to)
 
 void lower_callee(struct lower *l, struct ptx_func *f)
 {
-	for (uint32_t i = 0; i < l->n_callees; i++)
-		if (l->callees[i] == f)
-			return;
+	if (l->program->called_by[f->index] == l->f->index + 1)
+		return;
+	l->program->called_by[f->index] = l->f->index + 1;
 	if (l->n_callees == l->room_callees) {
 		l->room_callees = l->room_callees ? 2 * l->room_callees : 8;
 		struct ptx_func **more = arena_new_array(l->scratch, struct ptx_func *, l->room_callees);
@@ -385,8 +385,26 @@ static void mark_unreachable(struct lower *l)
 		l->gone[i] = !l->flow.blocks[l->flow.block_of[i]].reachable;
 }
 
+/* Each branch through a table is an edge to each of its targets. */
+static int check_tables(struct lower *l)
+{
+	enum { MAX_TARGETS = 4 << 20 };
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < l->f->n_insns; i++) {
+		const struct ptx_insn *in = &l->f->insns[i];
+		for (unsigned k = 0; in->op == PTX_BRX && k < in->n_ops; k++)
+			n += in->ops[k].kind == PTX_O_TABLE ? in->ops[k].table->n : 0;
+	}
+	if (n > MAX_TARGETS)
+		return err_input(l->e, "%s has branches through tables with %llu targets in all; at most %d are supported", l->f->name,
+				 (unsigned long long)n, MAX_TARGETS);
+	return 0;
+}
+
 static int run_passes(struct lower *l)
 {
+	if (check_tables(l) < 0)
+		return -1;
 	if (l->f->n_insns) {
 		flow_build(l);
 		mark_unreachable(l);
@@ -539,6 +557,7 @@ struct program *lower_module(const struct ptx_module *m, struct arena *a, struct
 	p->module = m;
 	p->n_funcs = m->n_funcs;
 	p->funcs = arena_new_array(a, struct lowered *, m->n_funcs);
+	p->called_by = arena_new_array(a, uint32_t, m->n_funcs);
 	for (uint32_t i = 0; i < m->n_funcs; i++)
 		if (m->funcs[i]->is_entry)
 			want(p, &w, m->funcs[i]);

@@ -197,6 +197,7 @@ struct program {
 	uint32_t n_funcs;
 	uint32_t n_sites;
 	const uint32_t *func_of;	/* by code index: index of its function */
+	uint32_t *called_by;		/* while it is made: by ptx_func.index, 1 + index of the last caller that lists it */
 };
 
 /* Lower every function that a kernel of the module can reach.  NULL and e if an instruction is not implemented. */

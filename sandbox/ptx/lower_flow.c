@@ -94,15 +94,22 @@ static void order_blocks(struct lower *l)
 	memmove(f->order, f->order + at, f->n_order * sizeof f->order[0]);
 }
 
-static uint32_t intersect(const struct flow *f, const uint32_t *position, uint32_t a, uint32_t b)
+static uint32_t intersect(const struct flow *f, const uint32_t *position, uint32_t a, uint32_t b, uint64_t *steps)
 {
 	while (a != b) {
-		while (position[a] > position[b])
+		for (; position[a] > position[b]; ++*steps)
 			a = f->blocks[a].idom;
-		while (position[b] > position[a])
+		for (; position[b] > position[a]; ++*steps)
 			b = f->blocks[b].idom;
 	}
 	return a;
+}
+
+/* For hostile text: the entry dominates all, and nobody else is said to. */
+static void flatten_dominators(struct flow *f)
+{
+	for (uint32_t i = 0; i < f->n_order; i++)
+		f->blocks[f->order[i]].idom = 0;
 }
 
 /* Immediate dominators by iteration over the reverse postorder. */
@@ -110,21 +117,24 @@ static void find_dominators(struct lower *l, const uint32_t *position)
 {
 	struct flow *f = &l->flow;
 	const uint32_t none = UINT32_MAX;
+	const uint64_t most = 1000 + 200 * (uint64_t)f->n_blocks;	/* compilers' code takes a few a block */
+	uint64_t steps = 0;
 	bool changed = true;
 	for (uint32_t i = 0; i < f->n_blocks; i++)
 		f->blocks[i].idom = none;
 	f->blocks[0].idom = 0;
-	while (changed) {
+	while (changed && steps < most) {
 		changed = false;
-		for (uint32_t i = 0; i < f->n_order; i++) {
+		for (uint32_t i = 0; i < f->n_order && steps < most; i++) {
 			uint32_t b = f->order[i];
 			if (f->blocks[b].idom == none)
 				continue;
+			steps++;
 			for (uint32_t k = 0; k < f->blocks[b].n_succ; k++) {
 				uint32_t s = f->blocks[b].succ[k];
 				if (s == 0)
 					continue;
-				uint32_t d = f->blocks[s].idom == none ? b : intersect(f, position, f->blocks[s].idom, b);
+				uint32_t d = f->blocks[s].idom == none ? b : intersect(f, position, f->blocks[s].idom, b, &steps);
 				if (d != f->blocks[s].idom) {
 					f->blocks[s].idom = d;
 					changed = true;
@@ -132,6 +142,8 @@ static void find_dominators(struct lower *l, const uint32_t *position)
 			}
 		}
 	}
+	if (steps >= most)
+		flatten_dominators(f);
 }
 
 /* Number the dominator tree so that a dominates b if b's interval lies in a's.  Children follow their parent in

@@ -220,6 +220,8 @@ void regs_drop_unused(struct lower *l)
 
 /* ---- liveness of registers that live across blocks ---- */
 
+enum { MAX_SET_WORDS = 4 << 20 };
+
 struct live {
 	struct lower *l;
 	uint32_t *first_block;		/* by register: UINT32_MAX not met, UINT32_MAX - 1 global */
@@ -352,10 +354,13 @@ static void solve(struct live *v)
 	v->in = arena_new_array(v->l->scratch, uint64_t, n);
 	v->out = arena_new_array(v->l->scratch, uint64_t, n);
 	each_block_insn(v, expose);
-	for (bool changed = true; changed;) {
+	uint64_t left = 2 * MAX_SET_WORDS + 200 * (uint64_t)n;	/* compilers' code takes a few passes */
+	for (bool changed = true; changed && left >= n; left -= n) {
 		changed = false;
 		for (uint32_t i = w->n_order; i-- > 0;)
 			changed |= flow_back(v, w->order[i]);
+		if (changed && left < 2 * n)
+			widen_all(v);
 	}
 	for (uint32_t i = 0; i < w->n_order; i++)
 		widen_over_block(v, w->order[i]);
@@ -363,7 +368,6 @@ static void solve(struct live *v)
 
 static void find_lives(struct lower *l)
 {
-	enum { MAX_SET_WORDS = 4 << 20 };
 	struct live v = {.l = l};
 	const struct flow *w = &l->flow;
 	v.first_block = arena_new_array(l->scratch, uint32_t, l->n_regs);

@@ -184,12 +184,12 @@ MEM_INLINE void load_uniform(const unsigned char *p, const struct mem_op *op, ui
 
 MEM_INLINE void transpose4(quad a, quad b, quad c, quad d, uint32_t *const r[4], unsigned lane)
 {
-	quad t0 = __builtin_shuffle(a, b, (quad){0, 4, 1, 5}), t1 = __builtin_shuffle(c, d, (quad){0, 4, 1, 5});
-	quad t2 = __builtin_shuffle(a, b, (quad){2, 6, 3, 7}), t3 = __builtin_shuffle(c, d, (quad){2, 6, 3, 7});
-	*(quad *)(r[0] + lane) = __builtin_shuffle(t0, t1, (quad){0, 1, 4, 5});
-	*(quad *)(r[1] + lane) = __builtin_shuffle(t0, t1, (quad){2, 3, 6, 7});
-	*(quad *)(r[2] + lane) = __builtin_shuffle(t2, t3, (quad){0, 1, 4, 5});
-	*(quad *)(r[3] + lane) = __builtin_shuffle(t2, t3, (quad){2, 3, 6, 7});
+	quad t0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), t1 = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+	quad t2 = __builtin_shufflevector(a, b, 2, 6, 3, 7), t3 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+	*(quad *)(r[0] + lane) = __builtin_shufflevector(t0, t1, 0, 1, 4, 5);
+	*(quad *)(r[1] + lane) = __builtin_shufflevector(t0, t1, 2, 3, 6, 7);
+	*(quad *)(r[2] + lane) = __builtin_shufflevector(t2, t3, 0, 1, 4, 5);
+	*(quad *)(r[3] + lane) = __builtin_shufflevector(t2, t3, 2, 3, 6, 7);
 }
 
 /* Four 32-bit elements, all lanes, evenly spaced or anywhere. */
@@ -217,8 +217,8 @@ MEM_INLINE void load_v2(const unsigned char *p, void *const *rows)
 	uint32_t *x = rows[0] ? rows[0] : (void *)sink, *y = rows[1] ? rows[1] : (void *)sink;
 	for (unsigned i = 0; i < LANES; i += 4, p += 32) {
 		quad a = *(const quad *)p, b = *(const quad *)(p + 16);
-		*(quad *)(x + i) = __builtin_shuffle(a, b, (quad){0, 2, 4, 6});
-		*(quad *)(y + i) = __builtin_shuffle(a, b, (quad){1, 3, 5, 7});
+		*(quad *)(x + i) = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+		*(quad *)(y + i) = __builtin_shufflevector(a, b, 1, 3, 5, 7);
 	}
 }
 
@@ -226,8 +226,8 @@ MEM_INLINE void load_v2_wide(const unsigned char *p, uint64_t *x, uint64_t *y)
 {
 	for (unsigned i = 0; i < LANES; i += 2, p += 32) {
 		pair a = *(const pair *)p, b = *(const pair *)(p + 16);
-		*(pair *)(x + i) = __builtin_shuffle(a, b, (pair){0, 2});
-		*(pair *)(y + i) = __builtin_shuffle(a, b, (pair){1, 3});
+		*(pair *)(x + i) = __builtin_shufflevector(a, b, 0, 2);
+		*(pair *)(y + i) = __builtin_shufflevector(a, b, 1, 3);
 	}
 }
 

@@ -25,13 +25,30 @@ struct work {
 	size_t size;
 	unsigned pattern, width;
 	const struct stub_kernel *kernel;
-	void *params[8];
+	unsigned char params[8][16];
 };
 
 struct graph {
 	struct work work[256];
 	unsigned n;
 };
+
+/* What a driver holds is its own affair: it goes with the process, and is no leak of the device's. */
+static void *own_alloc(size_t n)
+{
+	size_t *p = mmap(NULL, n + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		abort();
+	*p = n + 4096;
+	return (char *)p + 4096;
+}
+
+static void own_free(void *p)
+{
+	size_t *head = (size_t *)(void *)((char *)p - 4096);
+	if (p)
+		munmap(head, *head);
+}
 
 static sigjmp_buf wild;
 
@@ -43,6 +60,9 @@ static void on_wild(int signal)
 
 static void run(struct work *w)
 {
+	void *params[8];
+	for (int i = 0; i < 8; i++)
+		params[i] = w->params[i];
 	switch (w->kind) {
 	case COPY:
 		memmove(w->dst, w->src, w->size);
@@ -52,7 +72,7 @@ static void run(struct work *w)
 			memcpy(w->dst + i, &w->pattern, w->width);
 		break;
 	case KERNEL:
-		w->kernel->run(w->params);
+		w->kernel->run(params);
 		break;
 	}
 }
@@ -183,10 +203,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
 	if (c->gridDimX > 1000 || c->blockDimX > 1024)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* parameters are taken at the time of the launch */
-	for (unsigned i = 0; i < w.kernel->n_params; i++) {
-		w.params[i] = malloc(w.kernel->size[i]);
+	for (unsigned i = 0; i < w.kernel->n_params; i++)
 		memcpy(w.params[i], params[i], w.kernel->size[i]);
-	}
 	return submit(&w);
 }
 
@@ -226,17 +244,17 @@ CUresult cuMemSetAccess(CUdeviceptr p, size_t n, const CUmemAccessDesc *a, size_
 }
 
 CUresult cuMemUnmap(CUdeviceptr p, size_t n) { mprotect((void *)p, n, PROT_NONE); return CUDA_SUCCESS; }
-CUresult cuMemAlloc(CUdeviceptr *p, size_t n) { *p = (CUdeviceptr)aligned_alloc(4096, (n + 8191) / 4096 * 4096); return CUDA_SUCCESS; }
-CUresult cuMemFree(CUdeviceptr p) { free((void *)p); return CUDA_SUCCESS; }
-CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags) { (void)flags; *p = malloc(n); return CUDA_SUCCESS; }
-CUresult cuMemFreeHost(void *p) { free(p); return CUDA_SUCCESS; }
+CUresult cuMemAlloc(CUdeviceptr *p, size_t n) { *p = (CUdeviceptr)own_alloc((n + 8191) / 4096 * 4096); return CUDA_SUCCESS; }
+CUresult cuMemFree(CUdeviceptr p) { own_free((void *)p); return CUDA_SUCCESS; }
+CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags) { (void)flags; *p = own_alloc(n); return CUDA_SUCCESS; }
+CUresult cuMemFreeHost(void *p) { own_free(p); return CUDA_SUCCESS; }
 
 /* ---- graphs ---- */
 
 CUresult cuStreamBeginCapture(CUstream q, CUstreamCaptureMode m)
 {
 	(void)q, (void)m;
-	capturing = calloc(1, sizeof *capturing);
+	capturing = own_alloc(sizeof *capturing);
 	return CUDA_SUCCESS;
 }
 
@@ -251,7 +269,7 @@ CUresult cuStreamEndCapture(CUstream q, CUgraph *g)
 CUresult cuGraphInstantiate(CUgraphExec *e, CUgraph g, unsigned long long flags)
 {
 	(void)flags;
-	*e = malloc(sizeof(struct graph));
+	*e = own_alloc(sizeof(struct graph));
 	memcpy(*e, g, sizeof(struct graph));
 	stub.graphs++;
 	return CUDA_SUCCESS;
@@ -267,8 +285,8 @@ CUresult cuGraphLaunch(CUgraphExec e, CUstream q)
 	return sticky;
 }
 
-CUresult cuGraphDestroy(CUgraph g) { free(g); return CUDA_SUCCESS; }
-CUresult cuGraphExecDestroy(CUgraphExec e) { free(e); return CUDA_SUCCESS; }
+CUresult cuGraphDestroy(CUgraph g) { own_free(g); return CUDA_SUCCESS; }
+CUresult cuGraphExecDestroy(CUgraphExec e) { own_free(e); return CUDA_SUCCESS; }
 
 /* ---- the rest ---- */
 
@@ -301,7 +319,7 @@ CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b) { (void)a, (void)b;
 #define NOTHING(name, ...) CUresult name(__VA_ARGS__) { return CUDA_SUCCESS; }
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 NOTHING(cuInit, unsigned flags)
-NOTHING(cuDevicePrimaryCtxRetain, CUcontext *c, CUdevice d)
+CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { (void)d; *c = (CUcontext)(void *)&stub; return CUDA_SUCCESS; }
 NOTHING(cuDevicePrimaryCtxRelease, CUdevice d)
 NOTHING(cuCtxSetCurrent, CUcontext c)
 NOTHING(cuModuleUnload, CUmodule m)
