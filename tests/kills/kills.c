@@ -151,6 +151,8 @@ static enum kind kind_of(const struct process *p, pid_t root)
 struct run {
 	pid_t pid;
 	bool wrong;			/* the submission is */
+	bool ended;
+	int status;			/* of wait */
 	char out[600];
 };
 
@@ -178,19 +180,26 @@ static void start(struct run *r, const char *name, bool wrong, const struct way 
 	judges[n_judges++] = r->pid;
 }
 
-/* Its wait status; everything else that ends meanwhile is reaped. */
-static int finish(const struct run *r)
+/* Its wait status; whatever else ends meanwhile is reaped, the other run among it, which may be NULL. */
+static int finish(struct run *r, struct run *other)
 {
-	int status;
-	for (double end = now_ms() + LONG_MS; now_ms() < end; pause_ms(2)) {
+	for (double end = now_ms() + LONG_MS; !r->ended && now_ms() < end;) {
+		int status;
 		pid_t dead = waitpid(-1, &status, WNOHANG);
-		if (dead == r->pid)
-			return status;
+		struct run *whose = dead == r->pid ? r : other && dead == other->pid ? other : NULL;
+		if (whose) {
+			whose->ended = true;
+			whose->status = status;
+		} else if (dead <= 0) {
+			pause_ms(2);
+		}
 	}
-	complain("; it did not end");
-	kill(r->pid, SIGKILL);
-	waitpid(r->pid, &status, 0);
-	return status;
+	if (!r->ended) {
+		complain("; it did not end");
+		kill(r->pid, SIGKILL);
+		waitpid(r->pid, &r->status, 0);
+	}
+	return r->status;
 }
 
 static bool is_right(const struct run *r, int status)
@@ -294,12 +303,13 @@ static bool kill_one(pid_t root, enum kind wanted, double typical_ms)
 			skip -= p->pid != skipped;
 			skipped = p->pid;
 		} else if (p) {
-			pause_ms(wanted == JUDGE ? drand48() * typical_ms : drand48() * drand48() * 20);
 			enum kind kind = kind_of(p, root);
+			bool brief = kind == GUEST || kind == ORACLE;
+			pause_ms(kind == JUDGE && wanted == JUDGE ? drand48() * typical_ms : drand48() * drand48() * (brief ? 2 : 20));
 			if (kill(p->pid, SIGKILL) < 0)
-				return false;
+				continue;
 			killed[kind]++;
-			printf(" %s (%s)", kind_names[kind], p->name);
+			printf(" %s (%d, %s)", kind_names[kind], (int)p->pid, p->name);
 			return true;
 		}
 		pause_ms(0.2);
@@ -335,9 +345,9 @@ static void round_of(unsigned number, double typical_ms, unsigned mounts)
 		missed++;
 		printf(" nothing");
 	}
-	check_victim(&victim, finish(&victim));
+	check_victim(&victim, finish(&victim, twin ? &other : NULL));
 	if (twin) {
-		int status = finish(&other);
+		int status = finish(&other, NULL);
 		if (!is_right(&other, status))
 			tell(&other, "another grading meanwhile", status);
 	}
@@ -346,7 +356,7 @@ static void round_of(unsigned number, double typical_ms, unsigned mounts)
 		complain("; left: a mount");
 	w.unsandboxed = false;
 	start(&next, "next", number % 2 == 0, &w);
-	int status = finish(&next);
+	int status = finish(&next, NULL);
 	if (!is_right(&next, status))
 		tell(&next, "the next grading", status);
 	check_processes();
@@ -382,12 +392,12 @@ int main(int argc, char **argv)
 	mkdir(tmp, 0700);
 	setenv("TMPDIR", tmp, 1);
 	start(&r, "first", false, &w);
-	int status = finish(&r);			/* fills the cache, too */
+	int status = finish(&r, NULL);			/* fills the cache, too */
 	if (!is_right(&r, status))
 		tell(&r, "the first grading", status);
 	double began = now_ms();
 	start(&r, "second", true, &w);
-	status = finish(&r);
+	status = finish(&r, NULL);
 	if (!is_right(&r, status))
 		tell(&r, "the second grading", status);
 	double typical_ms = now_ms() - began;
@@ -399,7 +409,7 @@ int main(int argc, char **argv)
 	}
 	pause_ms(2500);					/* younger groups are left alone */
 	start(&r, "last", false, &w);
-	status = finish(&r);
+	status = finish(&r, NULL);
 	if (!is_right(&r, status))
 		tell(&r, "the last grading", status);
 	nftw("/sys/fs/cgroup", look_at_group, 16, FTW_PHYS);

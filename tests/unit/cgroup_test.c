@@ -210,6 +210,48 @@ TEST(the_group_is_killed_and_removed)
 	remove_machine();
 }
 
+/* Before Linux 5.14: frozen first, so that nothing forks away; what is killed is a child that waits for it. */
+TEST(without_cgroup_kill_it_is_frozen)
+{
+	struct err e = {0};
+	int status;
+	user_session();
+	version_2_files = "memory.max memory.events pids.max cgroup.freeze";
+	cgroup_play(&played);
+	struct cgroup *g = new_group(0, 0);
+	pid_t child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	CHECK(cgroup_attach(g, child, &e) == 0);
+	story.size = 0;
+	cgroup_free(g);			/* the played kernel's list of members stays: it tries a hundred times */
+	CHECK(!strncmp(buf_str(&story), "rmdir ", 6));
+	const char *frozen = strstr(buf_str(&story), "/cgroup.freeze = 1\n"), *thawed = strstr(buf_str(&story), "/cgroup.freeze = 0\n");
+	CHECK(frozen && thawed && frozen < thawed);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	remove_machine();
+}
+
+TEST(processor_time_is_the_groups)
+{
+	user_session();
+	version_2_files = "memory.max memory.events pids.max cpu.stat";
+	cgroup_play(&played);
+	struct cgroup *g = new_group(0, 0);
+	CHECK_EQ(cgroup_cpu_us(g), 0);
+	set(in_root(APP "/judge-%d-0/cpu.stat", (int)getpid()), "usage_usec 1234567\nuser_usec 1000000\nsystem_usec 234567\n");
+	CHECK_EQ(cgroup_cpu_us(g), 1234567);
+	int folder = cgroup_open(g);		/* for a process to be born in it */
+	struct stat by_fd, by_path;
+	CHECK(folder >= 0 && fstat(folder, &by_fd) == 0 && stat(in_root(APP "/judge-%d-0", (int)getpid()), &by_path) == 0);
+	CHECK(by_fd.st_ino == by_path.st_ino && by_fd.st_dev == by_path.st_dev);
+	close(folder);
+	cgroup_free(g);
+	remove_machine();
+}
+
 TEST(a_kernel_without_swap_is_fine)
 {
 	user_session();
@@ -321,6 +363,30 @@ TEST(a_kernel_without_the_memory_controller_is_told)
 	CHECK(strstr(cgroup_note(), "cgroup_enable=memory"));
 	CHECK(!new_group(1 << 20, 1));
 	CHECK_STR(buf_str(&story), "");
+	remove_machine();
+}
+
+/* Version 1, all of it root's. */
+TEST(a_user_without_version_1_groups_is_told)
+{
+	enum { NOBODY = 65534 };
+	char command[300];
+	int status;
+	machine("5:memory:/a\n3:pids:/a\n0::/a\n", "31 29 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+		"32 29 0:29 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n");
+	group("/memory/a", "", "", "1\n");
+	group("/pids/a", "", "", "1\n");
+	snprintf(command, sizeof command, "chmod -R a-w '%s/sys'", root);
+	CHECK(system(command) == 0);
+	pid_t child = fork();
+	if (child == 0) {
+		if (getuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) < 0)
+			_exit(1);
+		cgroup_play(&played);
+		_exit(cgroup_version() || !strstr(cgroup_note(), "belong to root") ? 2 : 0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
 	remove_machine();
 }
 
