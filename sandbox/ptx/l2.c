@@ -15,6 +15,7 @@ enum { LINE = 128, SECTOR = 32, TURN = 64, AHEAD = 12 };
 
 struct l2 {
 	uint64_t *ways;			/* n_sets * n_ways; 0: empty */
+	uint64_t *written;		/* a bit a set: it may have dirty sectors, which small launches leave in few */
 	uint32_t n_sets, n_ways;
 	struct l1 **l1;			/* by SM */
 	uint32_t n_l1, l1_bytes;
@@ -31,9 +32,10 @@ struct l2 *l2_new(const struct profile *p)
 	if (!l->n_sets)
 		l->n_sets = 1;
 	l->ways = calloc((size_t)l->n_sets * l->n_ways, sizeof *l->ways);
+	l->written = calloc(l->n_sets / 64 + 1, sizeof *l->written);
 	l->n_l1 = p->sms;
 	l->l1 = calloc(p->sms, sizeof *l->l1);
-	if (!l->ways || !l->l1)
+	if (!l->ways || !l->written || !l->l1)
 		BUG("out of memory");
 	return l;
 }
@@ -46,12 +48,14 @@ void l2_free(struct l2 *l)
 		l1_free(l->l1[i]);
 	free(l->l1);
 	free(l->ways);
+	free(l->written);
 	free(l);
 }
 
 void l2_flush(struct l2 *l)
 {
 	memset(l->ways, 0, (size_t)l->n_sets * l->n_ways * sizeof *l->ways);
+	memset(l->written, 0, (l->n_sets / 64 + 1) * sizeof *l->written);
 }
 
 void l2_begin(struct l2 *l, uint32_t l1_bytes)
@@ -78,10 +82,15 @@ static unsigned count(uint64_t sectors)
 	return 0x4332322132212110ull >> 4 * (sectors & 15) & 15;
 }
 
-static uint64_t *set_of(const struct l2 *l, uint64_t line)
+static uint64_t set_index(const struct l2 *l, uint64_t line)
 {
 	uint32_t h = (uint32_t)((line * 0xa0761d6478bd642fu) >> 32);
-	return l->ways + ((uint64_t)h * l->n_sets >> 32) * l->n_ways;
+	return (uint64_t)h * l->n_sets >> 32;
+}
+
+static uint64_t *set_of(const struct l2 *l, uint64_t line)
+{
+	return l->ways + set_index(l, line) * l->n_ways;
 }
 
 /* The line's word, moved to the front of its set; a line that had to go is written back. */
@@ -125,6 +134,8 @@ static void write_sectors(struct l2 *l, uint64_t line, uint64_t sectors, bool at
 	if (atomic)					/* needs the old value */
 		c->dram_read_bytes += (uint64_t)count(missing) * SECTOR;
 	*way |= sectors << 4 | sectors;
+	uint64_t set = set_index(l, line);
+	l->written[set / 64] |= 1ull << set % 64;
 }
 
 /* Each request counts once, by the slowest of its parts.  What a neighbour brought counts as from L2: it may be on its
@@ -203,15 +214,19 @@ void l2_replay(struct l2 *l, struct trace *const *traces, unsigned n, struct cou
 		traces[i]->n = traces[i]->reached = 0;
 }
 
+static void write_back_set(struct l2 *l, uint64_t *set, struct counters *c)
+{
+	for (uint32_t k = 0; k < l->n_ways; k++) {
+		c->dram_write_bytes += (uint64_t)count(set[k] >> 4) * SECTOR;
+		set[k] &= ~0xf0ull;
+	}
+}
+
 void l2_write_back(struct l2 *l, struct counters *c)
 {
-	for (uint32_t i = 0; i < l->n_sets; i++) {
-		uint64_t *set = l->ways + (size_t)i * l->n_ways, any = 0;
-		for (uint32_t k = 0; k < l->n_ways; k++)
-			any |= set[k];
-		for (uint32_t k = 0; k < l->n_ways && any & 0xf0; k++) {
-			c->dram_write_bytes += (uint64_t)count(set[k] >> 4) * SECTOR;
-			set[k] &= ~0xf0ull;
-		}
+	for (uint32_t i = 0; i <= l->n_sets / 64; i++) {
+		for (uint64_t w = l->written[i]; w; w &= w - 1)
+			write_back_set(l, l->ways + (64 * (size_t)i + (unsigned)__builtin_ctzll(w)) * l->n_ways, c);
+		l->written[i] = 0;
 	}
 }
