@@ -189,10 +189,15 @@ static bool clone_once(struct jail *j, struct jail_plan *p, uint64_t namespaces,
 	p->user_namespace = namespaces & CLONE_NEWUSER;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	bool shares = (namespaces & CLONE_NEWNET) && jail_net_enter(p->spec->policy);
+	if (shares)
+		args.flags &= ~(uint64_t)CLONE_NEWNET;
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
 	if (pid == 0)
 		jail_child(p);
 	int number = errno;
+	if (shares)
+		jail_net_leave();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = number;
 	if (pid > 0)

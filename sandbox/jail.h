@@ -10,7 +10,7 @@
  *
  * What stops them, each layer by itself:
  *   - namespaces (user, pid, mount, net, ipc, uts, cgroup): no process, no network, no file, no IPC object, no name of the host
- *     is there to be reached.  One user, nobody's outside where the judge is root; no supplementary group of root's.
+ *     is there to be reached.  (Root's jails share an empty network namespace; those whose policy has sockets don't.)  One user, nobody's outside where the judge is root; no supplementary group of root's.
  *   - the root, by pivot_root: a read-only tmpfs that holds only the mounts named below, each read-only, nosuid, nodev; a
  *     private /tmp of limited size where asked for.  The old root is unmounted.
  *   - no capability (bounding and ambient sets too), secure bits locked, no_new_privs: nothing executed can gain power.

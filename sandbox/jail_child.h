@@ -41,6 +41,11 @@ struct jail_report {
 /* The first process of a jail.  Its own exit is the end of everything in the jail. */
 _Noreturn void jail_child(struct jail_plan *p);
 
+/* jail_net.c; the judge's thread that is to clone: into the empty network namespace that jails of this policy may share.  False: there
+ * is none, the jail needs one of its own. */
+bool jail_net_enter(enum jail_policy policy);
+void jail_net_leave(void);
+
 /* jail_root.c; -1 and p->failure.  First, while still the judge's user, who can reach them, take the mounts; then, as the
  * jail's user, whose files they will be, build the root and move into it. */
 int jail_take_mounts(struct jail_plan *p);

@@ -46,12 +46,15 @@ void test_check_str(const char *file, int line, const char *a, const char *b, co
 		test_fail(file, line, "%s is \"%s\", expected %s \"%s\"", ea, a ? a : "(null)", eb, b ? b : "(null)");
 }
 
+/* Network namespaces are the jails', and stay for as long as the process does (jail_net.c). */
 static int open_descriptors(void)
 {
 	DIR *d = opendir("/proc/self/fd");
 	int n = 0;
-	for (struct dirent *e; d && (e = readdir(d));)
-		n += e->d_name[0] != '.';
+	for (struct dirent *e; d && (e = readdir(d));) {
+		char to[5] = "";
+		n += e->d_name[0] != '.' && (readlinkat(dirfd(d), e->d_name, to, 4) < 0 || strcmp(to, "net:") != 0);
+	}
 	if (d)
 		closedir(d);
 	return n;
