@@ -126,7 +126,9 @@ static void quote(struct buf *b, const char *word)
 /* What every nvcc run of ours is given. */
 static void add_options(struct buf *b, const struct compile_request *rq)
 {
-	buf_printf(b, " -arch=compute_%s -lineinfo -cudart none -Xcompiler=-O1,-fno-pie,-fno-diagnostics-show-caret -include " COMPILE_PRELUDE, rq->arch);
+	/* -arch=compute_90a would also compile for 90, where an architecture's own instructions (wgmma) are errors */
+	buf_printf(b, " -gencode=arch=compute_%s,code=compute_%s -lineinfo -cudart none -Xcompiler=-O1,-fno-pie,-fno-diagnostics-show-caret "
+		   "-include " COMPILE_PRELUDE, rq->arch, rq->arch);
 	for (const char *const *o = rq->options; o && *o; o++) {
 		buf_addc(b, ' ');
 		quote(b, *o);

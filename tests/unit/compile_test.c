@@ -36,14 +36,19 @@ static void need_compiler(void)
 	a = arena_new();
 }
 
-static struct compiled compile_text(const char *source, const char *entry)
+static struct compiled compile_for(const char *arch, const char *source, const char *entry)
 {
 	struct compile_request rq = {.source = source, .size = strlen(source), .name = "my.cu", .prelude = entry ? prelude : NULL,
-				     .entry = entry, .arch = "90"};
+				     .entry = entry, .arch = arch};
 	struct compiled c;
 	struct err e = {0};
 	CHECK_MSG(compile(&rq, a, &c, &e) == 0, "%s", e.text);
 	return c;
+}
+
+static struct compiled compile_text(const char *source, const char *entry)
+{
+	return compile_for("90", source, entry);
 }
 
 static bool same_file(int x, int y)
@@ -145,6 +150,27 @@ TEST_WITHIN(nonsense_in_inline_ptx, 60)
 	check_error("__global__ void k(float *y)\n{\n\tasm volatile(\"bogus.op %r1;\");\n\ty[0] = 1;\n}\n"
 		    "extern \"C\" void solve(const float *x, float *y, int n)\n{\n\tk<<<1, 1>>>(y);\n}\n",
 		    3, "ptxas: Unknown modifier '.op'");
+	arena_free(a);
+}
+
+TEST_WITHIN(an_architectures_own_instructions, 120)
+{
+	static const char source[] = "__global__ void k()\n"
+				     "{\n"
+				     "\tasm volatile(\"wgmma.fence.sync.aligned;\");\n"
+				     "}\n"
+				     "extern \"C\" void solve(const float *, float *, int)\n"
+				     "{\n"
+				     "\tk<<<1, 128>>>();\n"
+				     "}\n";
+	need_compiler();
+	struct compiled c = compile_for("90a", source, "solve");
+	CHECK_MSG(c.ok, "%s", c.why_not);
+	CHECK(strstr(c.ptx, ".target sm_90a") != NULL);
+	compiled_close(&c);
+	c = compile_text(source, "solve");
+	CHECK(!c.ok);
+	CHECK_MSG(strstr(c.diagnostics[0].text, "wgmma.fence") != NULL, "%s", c.diagnostics[0].text);
 	arena_free(a);
 }
 
