@@ -54,8 +54,10 @@ static int once(const struct options *o, const char *path)
 	struct err e = {0};
 	struct term err;
 	struct grading g;
+	char name[SUBMISSION_SHOWN];
+	submission_shown_name(path, name);
 	struct grade_options q = {.judging = "local", .threads = o->threads, .scope = o->samples ? GRADE_SAMPLES : o->no_timing ? GRADE_UNTIMED : GRADE_ALL, .profile_lines = o->profile,
-				  .gpu_only = o->gpu_only, .sanitize = o->sanitize, .unsandboxed = o->no_sandbox, .name = submission_name(path)};
+				  .gpu_only = o->gpu_only, .sanitize = o->sanitize, .unsandboxed = o->no_sandbox, .name = name};
 	CLEANUP_BUF struct buf source = {0};
 	CLEANUP(device_choice_close) struct device_choice device = {0};
 	if (device_choose(o->device, o->no_sandbox, &device, &e) < 0 || draw_secret(o, &q.secret, &e) < 0 ||

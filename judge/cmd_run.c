@@ -41,7 +41,7 @@ static int compile_program(struct program *p, struct err *e)
 	const char *why = submission_refusal(rq.source, rq.size, text, sizeof text);
 	p->compiled.guest_fd = -1;
 	if (why) {
-		fprintf(stderr, "judge: %s: %s\n", p->path, why);
+		fprintf(stderr, "judge: %s: %s\n", p->name, why);
 		return 0;
 	}
 	struct progress *progress = progress_start(&p->err, p->err.is_terminal ? PROGRESS_LIVE : PROGRESS_QUIET);
@@ -52,7 +52,7 @@ static int compile_program(struct program *p, struct err *e)
 		return -1;
 	report_diagnostics(&p->compiled, p->name, rq.source, rq.size, &p->err);
 	if (!p->compiled.ok)
-		fprintf(stderr, "judge: %s does not compile: %s\n", p->path, p->compiled.why_not ? p->compiled.why_not : "see above");
+		fprintf(stderr, "judge: %s does not compile: %s\n", p->name, p->compiled.why_not ? p->compiled.why_not : "see above");
 	return 0;
 }
 
@@ -147,7 +147,9 @@ int cmd_run(const struct options *o)
 	struct err e = {0};
 	if (options_want(o, COMMAND_run, 1, &e) < 0)
 		return complain(&e);
-	struct program p = {.o = o, .path = o->arguments[0], .name = submission_name(o->arguments[0]), .arena = arena_new(),
+	char name[SUBMISSION_SHOWN];
+	submission_shown_name(o->arguments[0], name);
+	struct program p = {.o = o, .path = o->arguments[0], .name = name, .arena = arena_new(),
 			    .compiled = {.guest_fd = -1}};
 	term_of(&p.out, stdout);
 	term_of(&p.err, stderr);

@@ -1,10 +1,23 @@
 /* What the command line says when it can't do what it was asked to, or should not: see command.h. */
+#include "../sandbox/base/tame.h"
 #include "../sandbox/jail.h"
 #include "command.h"
 
+#include <string.h>
+
+/* Lines apart, what is told may be a name that somebody else chose. */
 int complain(const struct err *e)
 {
-	fprintf(stderr, "judge: %s\n", e->text);
+	char text[sizeof e->text];
+	snprintf(text, sizeof text, "%s", e->text);
+	for (char *line = text, *end; line; line = end ? end + 1 : NULL) {
+		if ((end = strchr(line, '\n')))
+			*end = 0;
+		tame(line);
+		if (end)
+			*end = '\n';
+	}
+	fprintf(stderr, "judge: %s\n", text);
 	return e->kind == ERR_INPUT ? EXIT_USAGE : EXIT_JUDGE;
 }
 

@@ -3,6 +3,7 @@
 
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/base/json.h"
+#include "../sandbox/base/tame.h"
 #include "paths.h"
 
 #include <ctype.h>
@@ -22,6 +23,12 @@ const char *submission_name(const char *path)
 	if (!strcmp(path, "-"))
 		return "stdin.cu";
 	return slash ? slash + 1 : path;
+}
+
+void submission_shown_name(const char *path, char out[SUBMISSION_SHOWN])
+{
+	snprintf(out, SUBMISSION_SHOWN, "%s", submission_name(path));
+	tame(out);
 }
 
 int submission_read(const char *path, struct buf *out, struct err *e)

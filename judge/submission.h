@@ -16,5 +16,8 @@ const char *submission_refusal(const char *source, size_t size, char *text, size
 struct problem *submission_problem(const char *path, const char *id, const char *source, size_t size, struct err *e);
 /* The name it has in messages and in the compiler: the last part of the path. */
 const char *submission_name(const char *path);
+/* The same, harmless to a terminal: a file's name can be anything. */
+enum { SUBMISSION_SHOWN = 256 };
+void submission_shown_name(const char *path, char out[SUBMISSION_SHOWN]);
 
 #endif
