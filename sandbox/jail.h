@@ -16,7 +16,8 @@
  *   - no capability (bounding and ambient sets too), secure bits locked, no_new_privs: nothing executed can gain power.
  *   - seccomp: a list of allowed calls by policy, arguments too (policy.c).  Calls of another ABI kill.  What is not listed ends
  *     the run, or fails with ENOSYS for compilers and drivers, which probe.  So most of the kernel is not there to be attacked.
- *   - Landlock, where the kernel has it: files once more, by a mechanism of its own; no TCP, no abstract sockets, no signals out.
+ *   - Landlock, where the kernel has it: files once more, by a mechanism of its own; no TCP, no abstract sockets, no signals out
+ *     (not for JAIL_GPU).
  *   - a control group (v2, v1) for memory without swap and processes, of the whole tree; rlimits for file size, descriptors,
  *     core dumps, locked memory, processor time; the supervisor and the judge watch processor and wall time and output.
  *   - no descriptor but those named, by close_range; stdin is /dev/null; a session, session keyring, umask and personality of

@@ -69,9 +69,6 @@ static int allow_all(const struct jail_plan *p, int rules, uint64_t known)
 		return -1;
 	if (p->spec->limits.tmpfs && allow(rules, known, "/tmp", known & ~(uint64_t)(EXECUTE | IOCTL_DEV)) < 0)
 		return -1;
-	/* A driver names its threads there. */
-	if (p->spec->policy == JAIL_GPU && allow(rules, known, "/proc", READ_FILE | READ_DIR | WRITE_FILE) < 0 && errno != ENOENT)
-		return -1;
 	return p->exe_fd >= 0 ? allow_fd(rules, known, p->exe_fd, EXECUTE | READ_FILE) : 0;
 }
 

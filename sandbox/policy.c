@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -129,11 +130,14 @@ static const struct rule loader[] = {
 
 /* ioctl, but for those of terminals (TIOCSTI types for another), whose second lowest byte is 'T', 0x54: one bit differs. */
 #define NOT_TTY(bit, is) ALLOW_IF(ioctl, 1, (bit) << 8, (is) << 8)
+/* Those of them that any library may use on any descriptor. */
+#define TTY(call) ALLOW_IF(ioctl, 1, 0xffffffff, call)
 /* The NVIDIA driver's library: its device files, and local sockets, whose names are of the jail's own network namespace and
  * private /tmp. */
 static const struct rule gpu[] = {
 	NOT_TTY(0x01, 0x01), NOT_TTY(0x02, 0x02), NOT_TTY(0x04, 0), NOT_TTY(0x08, 0x08), NOT_TTY(0x10, 0), NOT_TTY(0x20, 0x20), NOT_TTY(0x40, 0),
-	NOT_TTY(0x80, 0x80), ALLOW(mmap), ALLOW(mprotect), ALLOW(prlimit64), ALLOW(mlock), ALLOW(munlock), ALLOW(eventfd),
+	NOT_TTY(0x80, 0x80), TTY(TCGETS), TTY(FIONREAD), TTY(FIONBIO), TTY(FIONCLEX), TTY(FIOCLEX), TTY(FIOASYNC),
+	ALLOW(mmap), ALLOW(mprotect), ALLOW(prlimit64), ALLOW(mlock), ALLOW(munlock), ALLOW(eventfd),
 	ALLOW(epoll_create1), ALLOW(epoll_ctl), ALLOW(epoll_wait), ALLOW(epoll_pwait),
 	ALLOW(sched_setaffinity), ALLOW(sched_get_priority_max), ALLOW(sched_get_priority_min), ALLOW(get_mempolicy), ALLOW(mbind),
 	ALLOW(set_mempolicy), ALLOW_IF(socket, 0, ALL, AF_UNIX), ALLOW(bind), ALLOW(listen), ALLOW(accept), ALLOW(accept4),
