@@ -22,11 +22,12 @@ static int open_net(void)
 	return open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 }
 
-/* In a thread of its own, which never comes back. */
+/* In a thread of its own.  Root of a user namespace may own the new one, and not the one that it was in: there's no way back. */
 static void *make_empty(void *unused)
 {
-	if (unshare(CLONE_NEWNET) == 0)
-		empty = open_net();
+	CLEANUP_FD int fd = unshare(CLONE_NEWNET) == 0 ? open_net() : -1;
+	if (fd >= 0 && setns(own, CLONE_NEWNET) == 0)
+		empty = take_fd(&fd);
 	return unused;
 }
 
