@@ -1,7 +1,6 @@
 // Takes all memory of the device, and writes to it from the host and from kernels until its time is up.  (The memory of the device
 // process has a limit of its own: session_test.)
 // expect: TLE
-// says: the device was still at work
 __global__ void twice(const float *x, float *y, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
