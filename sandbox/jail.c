@@ -417,7 +417,11 @@ static int killed_from_outside(const struct jail *j, const char *what, struct er
 static int judge_status(const struct jail *j, const struct jail_report *report, struct jail_result *r, struct err *e)
 {
 	int signal = WIFSIGNALED(report->status) ? WTERMSIG(report->status) : 0;
-	bool out_of_time = j->limits.cpu_ms && r->cpu_us >= (uint64_t)j->limits.cpu_ms * 1000;
+	uint64_t cpu_limit = (uint64_t)j->limits.cpu_ms * 1000;
+	bool out_of_time = cpu_limit && r->cpu_us >= cpu_limit;
+	/* RLIMIT_CPU counts whole ticks, which on a machine that others share come to more than what really ran. */
+	if (cpu_limit && signal == SIGXCPU && r->cpu_us >= cpu_limit / 10 * 9)
+		out_of_time = true;
 	r->end = signal ? JAIL_SIGNALED : JAIL_EXITED;
 	r->status = signal ? signal : WEXITSTATUS(report->status);
 	if (signal == SIGSYS && j->isolated) {
