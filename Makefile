@@ -15,7 +15,7 @@ COMMA    = ,
 OPTIMISE = $(if $(SAN),-O1,-O$(1))
 CFLAGS   = -std=gnu17 $(call OPTIMISE,2) -g -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -D_GNU_SOURCE -pthread \
            -DJUDGE_VERSION='"$(VERSION)"' -MMD -MP $(SANITIZE) $(EXTRA)
-LDLIBS   = -lseccomp -lcjson -lsodium -lm -ldl -lstdc++
+LDLIBS   = -lseccomp -lcjson -lsodium -lsqlite3 -lm -ldl -lstdc++
 
 ISAS       = plain avx2 avx512
 ISA_plain  =
@@ -25,7 +25,7 @@ LANES      = $(wildcard sandbox/ptx/alu_lanes_*.c)
 
 SRC   = $(wildcard sandbox/base/*.c sandbox/*.c sandbox/device/*.c) $(filter-out $(LANES),$(wildcard sandbox/ptx/*.c))
 OBJ   = $(SRC:%.c=$(B)/obj/%.o) $(foreach i,$(ISAS),$(LANES:%.c=$(B)/obj/%.$(i).o))
-JUDGE = $(patsubst %.c,$(B)/obj/%.o,$(filter-out judge/main.c,$(wildcard judge/*.c)))
+JUDGE = $(patsubst %.c,$(B)/obj/%.o,$(filter-out judge/main.c,$(wildcard judge/*.c judge/store/*.c judge/queue/*.c judge/server/*.c)))
 GUEST = $(patsubst %.c,$(B)/guest/%.o,$(wildcard sandbox/guest/*.c))
 REF   = $(patsubst %.c,$(B)/reference/%.o,$(filter-out %_main.c,$(wildcard reference/*.c)))
 UNIT  = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
@@ -165,7 +165,7 @@ bundle: all     ## build/bundle: the judge with its libraries, for a machine wit
 	mv $(B)/bundle/bin/judge $(B)/bundle/bin/judge-program && strip $(B)/bundle/bin/judge-program
 	install -m 755 tests/gpu/bundled $(B)/bundle/bin/judge
 	mkdir -p $(B)/bundle/lib/judge/libraries
-	ldd $(B)/judge | sed -n 's/.*=> \(.*lib\(seccomp\|cjson\|sodium\)\.so[^ ]*\) .*/\1/p' | xargs cp -L -t $(B)/bundle/lib/judge/libraries
+	ldd $(B)/judge | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | grep -Ev '/lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so' | xargs cp -L -t $(B)/bundle/lib/judge/libraries
 	mkdir -p $(B)/bundle/tests && cp -r tests/gpu tests/problems tests/programs tests/cheats $(B)/bundle/tests/
 
 clean:          ## remove build/

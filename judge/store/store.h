@@ -521,6 +521,7 @@ struct store_workers {
 };
 
 enum store_result store_worker_seen(struct store *s, const char *name, int64_t pid, const char *state, int64_t judging, struct err *e);
+enum store_result store_worker_did(struct store *s, const char *name, bool well, struct err *e);	/* one more graded, or failed */
 enum store_result store_worker_gone(struct store *s, const char *name, struct err *e);
 enum store_result store_workers(struct store *s, struct arena *a, struct store_workers *out, struct err *e);
 
