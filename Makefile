@@ -48,7 +48,7 @@ demo: setup     ## install what is missing, build, grade the INT4 sample on the 
 	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/step1_textbook.cu
 
 test: setup     ## install what is missing, build, run every test
-	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%)
+	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%) $(B)/storm
 	$(Q)B=$(B) SAN=$(SAN) tests/run
 
 test-gpu: setup ## on a machine with a GPU: the tests that need one
@@ -121,6 +121,10 @@ $(B)/profiles/%.json: sandbox/ptx/profiles/%.json
 $(B)/tests/%: tests/unit/%.c tests/unit/test.c $(JUDGE) $(OBJ) $(B)/libreference.a
 	@mkdir -p $(@D) && echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(LDLIBS)
+
+$(B)/storm: tests/queue/storm.c $(JUDGE) $(OBJ)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o,$^) $(LDLIBS)
 
 # A harness may include the .c file whose inside it feeds; the archive then leaves that file out.
 $(B)/libjudge.a: $(JUDGE) $(OBJ)

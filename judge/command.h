@@ -23,9 +23,9 @@ enum {
 };
 
 struct options {
-	const char *problem, *device, *seed, *lang;
-	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, help, version;
-	unsigned threads;
+	const char *problem, *device, *seed, *lang, *data, *role;
+	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, once, help, version;
+	unsigned threads, workers;
 	int hint;			/* -1: none */
 	int n_arguments;		/* what is no option, before "--" */
 	char **arguments;

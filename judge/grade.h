@@ -96,7 +96,7 @@ struct case_report {
 	bool ran;			/* the book is of a run */
 	struct device_line *lines;	/* counters by source line, where asked for */
 	unsigned n_lines;
-	double floor_us, efficiency;	/* timing cases */
+	double bytes, flops, floor_us, efficiency;	/* timing cases; bytes, flops: that nobody can avoid */
 	struct timing timing;		/* with gpu */
 	struct kept_time reference, cublas;	/* what the time is compared with (baseline.h); cublas: with gpu */
 	bool impossible;

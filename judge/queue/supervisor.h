@@ -19,6 +19,7 @@ struct supervisor_options {
 	unsigned workers;		/* 0: as many as cores */
 	unsigned threads;		/* of each grading; 0: cores / workers, at least 2 */
 	bool unsandboxed;
+	const char *program;		/* the judge; NULL: this very program, also if its file was replaced meanwhile */
 	const char *log;		/* file that the workers' messages are added to; NULL: our stderr */
 };
 
