@@ -37,6 +37,7 @@ struct progress;
 struct sanitizer_report;
 struct ncu_counts;
 struct device_choice;
+struct advice;
 
 /* How much of a problem is graded: only GRADE_ALL has a score. */
 enum grade_scope {
@@ -129,6 +130,7 @@ struct grading {
 	struct sanitizer_report *sanitizer;	/* NULL: not asked for */
 	struct ncu_counts *hardware;	/* of the shown case's launches on the GPU; NULL: not asked for */
 	const struct case_report *shown;	/* whose book the report shows; NULL: nothing ran */
+	const struct advice *advice;	/* of a report that was read (report_read.h); NULL: drawn from the rest */
 	double seconds;			/* wall time of the whole */
 };
 

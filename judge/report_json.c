@@ -40,19 +40,21 @@ struct part {
 
 /* ---- cases ---- */
 
-static void put_fault(struct json_writer *w, const char *key, const struct fault *f)
+/* place: only where in the source it was; what it touched could tell sizes. */
+static void put_fault(struct json_writer *w, const char *key, const struct fault *f, bool place)
 {
 	if (f->kind == FAULT_NONE)
 		return;
 	json_open(w, key, '{');
 	json_write_string(w, "kind", fault_name(f->kind));
-	json_write_string(w, "detail", f->detail);
+	if (!place)
+		json_write_string(w, "detail", f->detail);
 	json_write_string(w, "kernel", *f->kernel ? f->kernel : NULL);
-	if (f->has_thread) {
+	if (f->has_thread && !place) {
 		put_triple(w, "block", f->block);
 		put_triple(w, "thread", f->thread);
 	}
-	if (f->has_address) {
+	if (f->has_address && !place) {
 		char text[24];
 		snprintf(text, sizeof text, "0x%llx", (unsigned long long)f->address);
 		json_write_string(w, "address", text);
@@ -147,6 +149,25 @@ static void put_printed(struct json_writer *w, const char *key, const char *text
 	json_write_string(w, key, buf_str(&cut));
 }
 
+static bool open_case(const struct case_report *r, const struct part *part)
+{
+	return part->hidden || r->spec->visible || r->spec->timing;
+}
+
+/* The sentence; of a hidden case without its sizes, which stand there as " (N=8 K=256)". */
+static void put_why(struct json_writer *w, const char *why, const struct case_report *r, const struct part *part)
+{
+	char sizes[240], inside[200], text[1000];
+	snprintf(text, sizeof text, "%s", why);
+	if (r && !open_case(r, part)) {
+		sizes_text(&r->sizes, inside, sizeof inside);
+		snprintf(sizes, sizeof sizes, " (%s)", inside);
+		for (char *at; (at = strstr(text, sizes));)
+			memmove(at, at + strlen(sizes), strlen(at + strlen(sizes)) + 1);
+	}
+	json_write_string(w, "text", *text ? text : NULL);
+}
+
 static void put_case(struct json_writer *w, const struct case_report *r, const struct part *part)
 {
 	json_open(w, NULL, '{');
@@ -155,16 +176,16 @@ static void put_case(struct json_writer *w, const struct case_report *r, const s
 	json_write_bool(w, "timing", r->spec->timing);
 	json_write_bool(w, "gpu", r->gpu);
 	json_open(w, "sizes", '{');
-	for (unsigned i = 0; i < r->sizes.n && (part->hidden || r->spec->visible || r->spec->timing); i++)
+	for (unsigned i = 0; i < r->sizes.n && open_case(r, part); i++)
 		json_write_integer(w, r->sizes.at[i].name, r->sizes.at[i].value);
 	json_close(w, '}');
 	json_write_string(w, "verdict", r->verdict == VERDICT_NONE ? NULL : verdict_code(r->verdict));
 	put_ratio(w, "error_ratio", r->error_ratio);
 	json_write_number(w, "quantization_error", r->quantization_error);
-	json_write_string(w, "text", *r->why ? r->why : NULL);
+	put_why(w, r->why, r, part);
 	if (*r->note)
 		json_write_string(w, "note", r->note);
-	put_fault(w, "fault", &r->fault);
+	put_fault(w, "fault", &r->fault, !open_case(r, part));
 	put_worst(w, "worst", r);
 	if (r->printed)
 		put_printed(w, "printed", r->printed, part->max_printed);
@@ -314,7 +335,7 @@ static void put_sanitizer(struct json_writer *w, const struct sanitizer_report *
 		json_open(w, NULL, '{');
 		json_write_string(w, "tool", s->findings[i].tool);
 		json_write_string(w, "verdict", verdict_code(s->findings[i].verdict));
-		put_fault(w, "fault", &s->findings[i].fault);
+		put_fault(w, "fault", &s->findings[i].fault, false);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -349,6 +370,8 @@ static void put_rest(struct json_writer *w, const struct grading *g)
 	json_write_string(w, "title", g->problem->title);
 	json_write_string(w, "scope", scopes[g->scope]);
 	json_write_number(w, "score_correct", g->problem->score_correct);
+	if (g->shown)
+		json_write_integer(w, "shown", g->shown - g->cases);
 	if (g->decisive)
 		json_write_integer(w, "decisive", g->decisive - g->cases);
 	if (!g->compiled.ok && !g->compiled.n_diagnostics && g->compiled.log && *g->compiled.log)
@@ -374,7 +397,7 @@ static void put_report(struct json_writer *to, const struct grading *g, const st
 		json_write_string(&w, "cublas_note", *g->cublas_note ? g->cublas_note : NULL);
 	}
 	json_write_string(&w, "verdict", verdict_code(g->verdict));
-	json_write_string(&w, "text", *g->why ? g->why : verdict_text(g->verdict));
+	put_why(&w, *g->why ? g->why : verdict_text(g->verdict), g->decisive, part);
 	json_write_number(&w, "score", g->scope != GRADE_ALL ? NAN : g->score);
 	json_write_number(&w, "efficiency", g->efficiency);
 	json_write_string(&w, "tier", g->tier ? tier_name(g->tier) : NULL);
@@ -399,7 +422,7 @@ static void put_report(struct json_writer *to, const struct grading *g, const st
 
 void report_json_fault(const struct fault *f, struct buf *out)
 {
-	put_fault(&(struct json_writer){.out = out}, NULL, f);
+	put_fault(&(struct json_writer){.out = out}, NULL, f, false);
 }
 
 void report_json_worst(const struct case_report *r, struct buf *out)
