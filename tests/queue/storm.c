@@ -2,9 +2,10 @@
  *
  *	storm JUDGE FOLDER SUBMISSIONS USERS KILLS
  *
- * A server is a process of ours with a supervisor and its workers, as in `judge serve`; it and, every other time, a worker is ended
- * by SIGKILL, and started again.  Most submissions are refused before the compiler, some by it, some run.  What is expected of each
- * is known; afterwards the database must have it once, and nothing else: no second judging, no second result, no worker, no lease.
+ * A server is a process of ours with a supervisor and its workers, as in `judge serve`; it is ended by SIGKILL, and started again,
+ * and so are in turn a worker and a grading process with it.  Most submissions are refused before the compiler, some by it, some run.
+ * What is expected of each is known; afterwards the database must have it once, and nothing else: no second judging, no second result,
+ * no worker, no lease.  Then: a running judging is cancelled, a server stops well while one runs, a package is gone.
  */
 #include "judge/problem.h"
 #include "judge/queue/supervisor.h"
@@ -78,6 +79,7 @@ static _Noreturn void be_server(const struct storm *s)
 
 static pid_t start_server(const struct storm *s)
 {
+	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0)
 		be_server(s);
@@ -151,22 +153,37 @@ static struct store_counts counts(struct storm *s)
 	return c;
 }
 
-/* A worker that grades, if there is one. */
-static void kill_worker(struct storm *s)
+/* The process that a worker grades in: its youngest child, for the janitor was there before. */
+static pid_t grader_of(pid_t worker)
+{
+	char path[80];
+	int child, last = 0;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)worker, (int)worker);
+	CLEANUP_FILE FILE *f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &child) == 1)
+		last = child;
+	return last;
+}
+
+/* A worker that grades, or its grading process, if there is one. */
+static bool kill_one(struct storm *s, bool grader)
 {
 	struct store_workers list;
 	if (store_workers(s->store, s->arena, &list, NULL) != STORE_OK)
-		return;
-	for (size_t i = 0; i < list.n; i++)
-		if (!strcmp(list.at[i].state, "grading") && kill((pid_t)list.at[i].pid, SIGKILL) == 0)
-			return;
+		return false;
+	for (size_t i = 0; i < list.n; i++) {
+		pid_t pid = (pid_t)list.at[i].pid;
+		if (!strcmp(list.at[i].state, "grading") && (!grader || (pid = grader_of(pid)) > 0) && kill(pid, SIGKILL) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Kills come whenever a further part of the work is done. */
 static void rage(struct storm *s)
 {
 	pid_t server = start_server(s);
-	int killed = 0, submitted = 0;
+	int killed = 0, submitted = 0, workers = 0, graders = 0;
 	int64_t began = store_now();
 	for (;;) {
 		struct store_counts c = counts(s);
@@ -179,8 +196,8 @@ static void rage(struct storm *s)
 			break;
 		}
 		if (killed < s->kills && c.done >= (int64_t)s->submissions * killed / (s->kills + 1) && c.running) {
-			if (killed % 2)
-				kill_worker(s);
+			workers += killed % 3 == 1 && kill_one(s, false);
+			graders += killed % 3 == 0 && kill_one(s, true);
 			kill(server, SIGKILL);
 			waitpid(server, NULL, 0);
 			killed++;
@@ -193,7 +210,60 @@ static void rage(struct storm *s)
 	int status;
 	waitpid(server, &status, 0);
 	check(s, status == 0, "the server ends well", status);
-	printf("%d submissions of %d users, %d servers and %d workers killed: %.1f s\n", submitted, s->users, killed, killed / 2, seconds);
+	printf("%d submissions of %d users; killed: %d servers, %d workers, %d gradings; %.1f s\n", submitted, s->users, killed, workers,
+	       graders, seconds);
+}
+
+/* ---- the calm ---- */
+
+/* Until the judging is in this state (or in any later one), half a minute at most. */
+static struct store_judging await(struct storm *s, int64_t judging, enum store_state state)
+{
+	struct err e;
+	struct store_judging j = {0};
+	for (int i = 0; i < 3000; i++) {
+		if (store_judging_get(s->store, judging, s->arena, &j, &e) != STORE_OK)
+			give_up("judging", &e);
+		if (j.state >= state)
+			break;
+		usleep(10000);
+	}
+	return j;
+}
+
+static int64_t one_more(struct storm *s, const char *problem)
+{
+	struct err e;
+	int64_t id, judging;
+	struct store_submission_new n = {.user = s->user[0], .problem = problem, .name = "a.cu", .source = right, .size = sizeof right - 1,
+					 .device = "emulated:h200"};
+	if (store_submission_add(s->store, &n, &id, &judging, &e) != STORE_OK)
+		give_up("submission", &e);
+	return judging;
+}
+
+static void after(struct storm *s)
+{
+	struct err e;
+	int status;
+	struct store_problem_put gone = {.id = "gone", .version = "1", .folder = "/nowhere/gone", .title = "Gone", .difficulty = "easy",
+					 .tags = "[]", .position = -1};
+	if (store_problem_put(s->store, &gone, &e) != STORE_OK)
+		give_up("problem", &e);
+	pid_t server = start_server(s);
+	int64_t judging = one_more(s, "int4-gemv");
+	check(s, await(s, judging, STATE_RUNNING).state == STATE_RUNNING, "it runs", judging);
+	check(s, store_cancel(s->store, judging, &e) == STORE_OK, "it can be cancelled", judging);
+	check(s, await(s, judging, STATE_DONE).state == STATE_CANCELLED, "it is cancelled", judging);
+	judging = one_more(s, "gone");
+	struct store_judging j = await(s, judging, STATE_DONE);
+	check(s, j.verdict && !strcmp(j.verdict, "SE") && strstr(j.text, "/nowhere/gone"), "a package that is gone is our fault", judging);
+	judging = one_more(s, "int4-gemv");
+	await(s, judging, STATE_RUNNING);
+	kill(server, SIGTERM);
+	waitpid(server, &status, 0);
+	j = await(s, judging, STATE_QUEUED);
+	check(s, status == 0 && (j.state == STATE_DONE || j.state == STATE_QUEUED) && !j.note, "a server that stops loses nothing", judging);
 }
 
 /* ---- the count ---- */
@@ -267,6 +337,7 @@ int main(int argc, char **argv)
 	prepare(&s);
 	rage(&s);
 	count(&s);
+	after(&s);
 	store_close(s.store);
 	arena_free(s.arena);
 	printf("%u passed, %u failed\n", s.passed, s.failed);
