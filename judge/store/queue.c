@@ -120,8 +120,8 @@ enum store_result queue_add(struct store *s, const struct queue_entry *n, int64_
 
 /* What may go now: not too many rejudgings, and nothing for a device that is out of service. */
 #define MAY_GO                                                                                                        \
-	" FROM judgings j WHERE j.state = 0 AND (j.rejudge = 0 OR"                                                       \
-	" (SELECT count(*) FROM judgings r WHERE r.state = 1 AND r.rejudge = 1) < $1) AND NOT EXISTS"                    \
+	" FROM judgings j WHERE j.state = 0 AND j.rejudge <= CASE WHEN"                                                  \
+	" (SELECT count(*) FROM judgings r WHERE r.state = 1 AND r.rejudge = 1) < $1 THEN 1 ELSE 0 END AND NOT EXISTS"   \
 	" (SELECT 1 FROM devices d WHERE d.id = j.device AND d.in_service = 0) ORDER BY j.rejudge, j.turn, j.id LIMIT 1"
 
 static enum store_result take(struct store *s, const char *worker, unsigned rejudges, int64_t *judging, struct err *e)

@@ -31,7 +31,7 @@ static const char version_1[] =
 	"	samples INTEGER NOT NULL, created INTEGER NOT NULL, latest INTEGER REFERENCES judgings DEFERRABLE INITIALLY DEFERRED,"
 	"	result INTEGER REFERENCES judgings DEFERRABLE INITIALLY DEFERRED) STRICT;"
 	"CREATE INDEX submissions_user ON submissions (user_id, problem);"
-	"CREATE INDEX submissions_problem ON submissions (problem);"
+	"CREATE INDEX submissions_problem ON submissions (problem, user_id);"
 	"CREATE INDEX submissions_latest ON submissions (latest);"
 	"CREATE INDEX submissions_result ON submissions (result);"
 
@@ -51,7 +51,8 @@ static const char version_1[] =
 	"	rejudge_id INTEGER REFERENCES rejudges, before INTEGER REFERENCES judgings) STRICT;"
 	"CREATE INDEX judgings_queued ON judgings (rejudge, turn, id) WHERE state = 0;"
 	"CREATE INDEX judgings_running ON judgings (rejudge) WHERE state = 1;"
-	"CREATE INDEX judgings_waiting_user ON judgings (user_id, rejudge) WHERE state < 2;"
+	"CREATE INDEX judgings_turn ON judgings (rejudge, turn) WHERE state < 2;"
+	"CREATE INDEX judgings_user_turn ON judgings (user_id, rejudge, turn) WHERE state < 2;"
 	"CREATE INDEX judgings_submission ON judgings (submission);"
 	"CREATE INDEX judgings_board ON judgings (problem, device, verdict) WHERE state = 2;"
 	"CREATE INDEX judgings_verdict ON judgings (verdict) WHERE state = 2;"

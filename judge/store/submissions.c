@@ -158,9 +158,15 @@ static void read_submission(struct query *q, struct arena *a, struct store_submi
 static enum store_result insert(struct store *s, const struct store_submission_new *n, int64_t *submission, int64_t *judging, struct err *e)
 {
 	struct query q;
-	struct store_problem p;
+	const char *version = NULL;
 	CLEANUP(arena_freep) struct arena *a = arena_new();
-	enum store_result rc = store_problem_get(s, n->problem, 0, a, &p, e);
+	sql_query(&q, s, "SELECT version FROM problems WHERE id = $1");
+	sql_put_text(&q, n->problem);
+	if (sql_row(&q))
+		version = sql_get_text(&q, 0, a);
+	enum store_result rc = sql_done(&q, e, "problems");
+	if (rc == STORE_OK && !version)
+		return tell_not_found(e, "there is no problem \"%.70s\"", n->problem);
 	if (rc != STORE_OK)
 		return rc;
 	sql_query(&q, s, "INSERT INTO submissions (user_id, problem, name, source, device, samples, created)"
@@ -175,7 +181,7 @@ static enum store_result insert(struct store *s, const struct store_submission_n
 	rc = sql_one(&q, submission, e, "submissions");
 	if (rc != STORE_OK)
 		return rc;
-	struct queue_entry j = {.submission = *submission, .user = n->user, .problem = n->problem, .version = p.version, .device = n->device};
+	struct queue_entry j = {.submission = *submission, .user = n->user, .problem = n->problem, .version = version, .device = n->device};
 	return queue_add(s, &j, judging, e);
 }
 
