@@ -136,20 +136,9 @@ static void send_result(const struct grading *g)
 	send_frame(FRAME_RESULT, &b);
 }
 
-/* What the job asks for is impossible: no other attempt would be better. */
-static void send_refusal(const struct store_job *job, const char *why)
+static bool is_gpu(const char *device)
 {
-	CLEANUP_BUF struct buf b = {0};
-	pack_text(&b, job->version);
-	pack_text(&b, verdict_code(VERDICT_SE));
-	pack_text(&b, why);
-	pack_text(&b, NULL);
-	for (int i = 0; i < 3; i++)
-		pack_real(&b, NAN);
-	for (int i = 0; i < 3; i++)
-		pack_text(&b, NULL);
-	pack_int(&b, 0);
-	send_frame(FRAME_RESULT, &b);
+	return !strncmp(device, "gpu", 3);
 }
 
 static int grade_job(const struct grader_options *o, struct grading *g, struct err *e)
@@ -160,7 +149,7 @@ static int grade_job(const struct grader_options *o, struct grading *g, struct e
 	if (!p)
 		return -1;
 	if (device_choose(o->job->device, o->unsandboxed, &device, e) < 0) {
-		if (e->kind == ERR_SYSTEM) {
+		if (is_gpu(o->job->device)) {
 			send_failure(FRAME_DEVICE, e->text);
 			_exit(0);
 		}
@@ -179,20 +168,13 @@ static int grade_job(const struct grader_options *o, struct grading *g, struct e
 	return 0;
 }
 
-static bool is_gpu(const char *device)
-{
-	return !strncmp(device, "gpu", 3);
-}
-
 static _Noreturn void be_grader(const struct grader_options *o)
 {
 	struct grading g;
 	struct err e = {0}, now = {0};
 	if (grade_job(o, &g, &e) == 0)
 		_exit(0);
-	if (e.kind == ERR_INPUT)
-		send_refusal(o->job, e.text);
-	else if (is_gpu(o->job->device) && device_choose(o->job->device, o->unsandboxed, &(struct device_choice){0}, &now) < 0)
+	if (is_gpu(o->job->device) && device_choose(o->job->device, o->unsandboxed, &(struct device_choice){0}, &now) < 0)
 		send_failure(FRAME_DEVICE, now.text);
 	else
 		send_failure(FRAME_FAILED, e.text);

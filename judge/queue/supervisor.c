@@ -22,7 +22,7 @@
 #define PRUNE_S 3600.0
 #define LONGEST_BACKOFF_S 30.0
 #define STEADY_S 60.0			/* a worker that lived so long may start again at once */
-enum { MAX_WORKERS = 256, EVENTS_KEPT_MS = 7 * 86400 * 1000 };
+enum { MAX_WORKERS = 256, EVENTS_KEPT_MS = 7 * 86400 * 1000 /* 7 days */ };
 
 struct child {
 	pid_t pid;			/* 0: none */
@@ -102,6 +102,19 @@ static void forget_worker(struct supervisor *s, pid_t pid)
 	arena_free(a);
 }
 
+/* No such process, or one that nobody has waited for yet. */
+static bool is_dead(int64_t pid)
+{
+	char path[40], line[200], *end;
+	if (kill((pid_t)pid, 0) < 0)
+		return errno == ESRCH;
+	snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+	CLEANUP_FILE FILE *f = fopen(path, "re");
+	if (!f || !fgets(line, sizeof line, f) || !(end = strrchr(line, ')')))
+		return false;
+	return end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
+}
+
 /* Those that an earlier server left: dead ones at once, others when they are no longer heard of. */
 static void forget_dead(struct supervisor *s)
 {
@@ -109,7 +122,7 @@ static void forget_dead(struct supervisor *s)
 	struct arena *a = arena_new();
 	if (store_workers(s->store, a, &list, NULL) == STORE_OK)
 		for (size_t i = 0; i < list.n; i++)
-			if (!list.at[i].alive || (kill((pid_t)list.at[i].pid, 0) < 0 && errno == ESRCH)) {
+			if (!list.at[i].alive || is_dead(list.at[i].pid)) {
 				store_expire(s->store, list.at[i].name, NULL, NULL);
 				store_worker_gone(s->store, list.at[i].name, NULL);
 			}
@@ -215,12 +228,12 @@ static void *supervise(void *arg)
 		reap(s);
 		start_missing(s);
 		if (clock_seconds() - expired >= EXPIRE_S) {
+			forget_dead(s);
 			store_expire(s->store, NULL, NULL, NULL);
 			expired = clock_seconds();
 		}
 		if (clock_seconds() - pruned >= PRUNE_S) {
 			store_prune(s->store, store_now() - EVENTS_KEPT_MS, NULL);
-			forget_dead(s);
 			pruned = clock_seconds();
 		}
 		pthread_mutex_lock(&s->lock);

@@ -231,15 +231,33 @@ static struct store_judging await(struct storm *s, int64_t judging, enum store_s
 	return j;
 }
 
-static int64_t one_more(struct storm *s, const char *problem)
+static int64_t one_more(struct storm *s, const char *problem, const char *device)
 {
 	struct err e;
 	int64_t id, judging;
 	struct store_submission_new n = {.user = s->user[0], .problem = problem, .name = "a.cu", .source = right, .size = sizeof right - 1,
-					 .device = "emulated:h200"};
+					 .device = device};
 	if (store_submission_add(s->store, &n, &id, &judging, &e) != STORE_OK)
 		give_up("submission", &e);
 	return judging;
+}
+
+/* A GPU that is not there: it is taken out of service, and its job waits. */
+static void lose_device(struct storm *s)
+{
+	struct err e;
+	struct store_devices list = {0};
+	int64_t judging = one_more(s, "int4-gemv", "gpu:200");
+	for (int i = 0; i < 3000 && !list.n; i++) {
+		if (store_devices(s->store, s->arena, &list, &e) != STORE_OK)
+			give_up("devices", &e);
+		usleep(10000);
+	}
+	check(s, list.n == 1 && !list.at[0].in_service && list.at[0].note, "the device is out of service", (long long)list.n);
+	usleep(300000);
+	struct store_judging j = await(s, judging, STATE_QUEUED);
+	check(s, j.state == STATE_QUEUED && j.attempt == 1 && !j.note, "its job waits", judging);
+	check(s, store_cancel(s->store, judging, &e) == STORE_OK, "it can be cancelled", judging);
 }
 
 static void after(struct storm *s)
@@ -251,14 +269,15 @@ static void after(struct storm *s)
 	if (store_problem_put(s->store, &gone, &e) != STORE_OK)
 		give_up("problem", &e);
 	pid_t server = start_server(s);
-	int64_t judging = one_more(s, "int4-gemv");
+	int64_t judging = one_more(s, "int4-gemv", "emulated:h200");
 	check(s, await(s, judging, STATE_RUNNING).state == STATE_RUNNING, "it runs", judging);
 	check(s, store_cancel(s->store, judging, &e) == STORE_OK, "it can be cancelled", judging);
 	check(s, await(s, judging, STATE_DONE).state == STATE_CANCELLED, "it is cancelled", judging);
-	judging = one_more(s, "gone");
+	judging = one_more(s, "gone", "emulated:h200");
 	struct store_judging j = await(s, judging, STATE_DONE);
-	check(s, j.verdict && !strcmp(j.verdict, "SE") && strstr(j.text, "/nowhere/gone"), "a package that is gone is our fault", judging);
-	judging = one_more(s, "int4-gemv");
+	check(s, j.verdict && !strcmp(j.verdict, "SE") && j.note && strstr(j.note, "/nowhere/gone") && !strstr(j.text, "/nowhere"), "a package that is gone is our fault", judging);
+	lose_device(s);
+	judging = one_more(s, "int4-gemv", "emulated:h200");
 	await(s, judging, STATE_RUNNING);
 	kill(server, SIGTERM);
 	waitpid(server, &status, 0);
