@@ -37,6 +37,7 @@
 #define SEEN_S 5.0
 #define SILENCE_S 2700.0		/* no news of a grading for so long: it hangs (a GPU is waited for for half an hour) */
 #define PROBE_S 60.0
+#define SAME_STOP_S 1.0			/* a dying server sends several signals, one for each thread; Ctrl-C reaches server and worker */
 enum { IDLE_MS = 80, BUSY_MS = 100, PROBE_PATIENCE_S = 60, STORE_TRIES = 90 };
 
 struct worker {
@@ -46,7 +47,7 @@ struct worker {
 	char name[40];
 	int signals;
 	unsigned stops;			/* how often it was told to stop */
-	double stop_at;			/* when its patience ends */
+	double stopped, stop_at;	/* when it was last told so; when its patience ends */
 	int64_t changes;
 	double looked, seen, probed;
 
@@ -345,8 +346,12 @@ static void take_signals(struct worker *w)
 {
 	struct signalfd_siginfo info;
 	while (read(w->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+		double now = clock_seconds();
+		if (w->stops && now - w->stopped < SAME_STOP_S)
+			continue;
 		if (!w->stops++)
-			w->stop_at = clock_seconds() + w->o->patience_s;
+			w->stop_at = now + w->o->patience_s;
+		w->stopped = now;
 		say(w, "stopping");
 	}
 }
