@@ -15,7 +15,7 @@ COMMA    = ,
 OPTIMISE = $(if $(SAN),-O1,-O$(1))
 CFLAGS   = -std=gnu17 $(call OPTIMISE,2) -g -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -D_GNU_SOURCE -pthread \
            -DJUDGE_VERSION='"$(VERSION)"' -MMD -MP $(SANITIZE) $(EXTRA)
-LDLIBS   = -lseccomp -lcjson -lsodium -lsqlite3 -lm -ldl -lstdc++
+LDLIBS   = -lseccomp -lcjson -lsodium -lsqlite3 -lmicrohttpd -lmd4c -larchive -lm -ldl -lstdc++
 
 ISAS       = plain avx2 avx512
 ISA_plain  =
@@ -86,6 +86,8 @@ $(B)/libguest.a $(B)/libreference.a:
 
 # the emulated GPU: its loops over 32 lanes become vectors
 $(B)/obj/sandbox/ptx/%.o: CFLAGS += -O3
+
+$(B)/obj/judge/server/api_site.o: judge/server/openapi.json
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D) && echo "  CC    $<"

@@ -23,10 +23,10 @@ enum {
 };
 
 struct options {
-	const char *problem, *device, *seed, *lang, *data, *role;
-	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, once, help, version;
+	const char *problem, *device, *seed, *lang, *data, *role, *config;
+	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, once, print_config, no_workers, help, version;
 	unsigned threads, workers;
-	int hint;			/* -1: none */
+	int hint, port;			/* -1: none */
 	int n_arguments;		/* what is no option, before "--" */
 	char **arguments;
 	int n_rest;			/* what follows "--" */

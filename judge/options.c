@@ -106,6 +106,16 @@ static int take_number(unsigned *out, const char *name, const char *text, struct
 	return 0;
 }
 
+static int take_port(struct options *o, const char *text, struct err *e)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	if (*end || end == text || *text == '-' || n > 65535)
+		return err_input(e, "--port %s: write a number from 0 to 65535", text);
+	o->port = (int)n;
+	return 0;
+}
+
 static int take_hint(struct options *o, const char *text, struct err *e)
 {
 	char *end;
@@ -142,6 +152,10 @@ static int take(struct options *o, int id, const char *text, struct err *e)
 	case OPT_version: o->version = true; return 0;
 	case OPT_once: o->once = true; return 0;
 	case OPT_data: o->data = text; return 0;
+	case OPT_config: o->config = text; return 0;
+	case OPT_print_config: o->print_config = true; return 0;
+	case OPT_no_workers: o->no_workers = true; return 0;
+	case OPT_port: return take_port(o, text, e);
 	case OPT_role: o->role = text; return 0;
 	case OPT_threads: return take_number(&o->threads, "threads", text, e);
 	case OPT_workers: return take_number(&o->workers, "workers", text, e);
@@ -185,7 +199,7 @@ int options_parse(enum command c, int argc, char **argv, struct options *out, st
 	char shorts[3 * N_OPTIONS + 2] = ":";
 	memset(longs, 0, sizeof longs);
 	memset(out, 0, sizeof *out);
-	out->hint = -1;
+	out->hint = out->port = -1;
 	for (int i = 0; i < N_OPTIONS; i++) {
 		longs[i] = (struct option){table[i].name, table[i].argument ? required_argument : no_argument, NULL, OPT_problem + i};
 		if (table[i].letter) {
