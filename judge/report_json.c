@@ -185,16 +185,18 @@ static void put_case(struct json_writer *w, const struct case_report *r, const s
 	put_why(w, r->why, r, part);
 	if (*r->note)
 		json_write_string(w, "note", r->note);
+	json_write_string(w, "stage", r->stage);
+	json_write_bool(w, "ran", r->ran);
 	put_fault(w, "fault", &r->fault, !open_case(r, part));
 	put_worst(w, "worst", r);
 	if (r->printed)
 		put_printed(w, "printed", r->printed, part->max_printed);
 	if (r->spec->timing && r->verdict == VERDICT_AC) {
-		json_write_number(w, "time_us", r->book.time_us);
-		json_write_number(w, "floor_us", r->floor_us);
 		json_write_number(w, "bytes", r->bytes);
 		json_write_number(w, "flops", r->flops);
 		json_write_bool(w, "impossible", r->impossible);
+		json_write_number(w, "time_us", r->book.time_us);
+		json_write_number(w, "floor_us", r->floor_us);
 		json_write_number(w, "efficiency", r->efficiency);
 		json_write_string(w, "limiter", limiter_name(r->book.limiter));
 		if (r->gpu)
@@ -202,8 +204,6 @@ static void put_case(struct json_writer *w, const struct case_report *r, const s
 		if (r->gpu || r->reference.us > 0)
 			put_baselines(w, r);
 	}
-	json_write_string(w, "stage", r->stage);
-	json_write_bool(w, "ran", r->ran);
 	json_close(w, '}');
 }
 
@@ -270,7 +270,6 @@ static void put_book(struct json_writer *w, const struct case_report *r)
 	json_write_string(w, "case", r->spec->name);
 	json_write_unsigned(w, "launches", b->launches);
 	json_write_string(w, "weights", b->weights);
-	json_write_unsigned(w, "weight_bytes", b->weight_bytes);
 	json_write_number(w, "weight_passes", b->weight_passes);
 	json_write_unsigned(w, "intermediate_bytes", b->intermediate_bytes);
 	json_write_number(w, "sectors_per_request", b->sectors_per_request);
@@ -283,6 +282,7 @@ static void put_book(struct json_writer *w, const struct case_report *r)
 	json_write_number(w, "occupancy", b->occupancy);
 	json_write_string(w, "limiter", limiter_name(b->limiter));
 	json_write_unsigned(w, "scratch_bytes", b->scratch_bytes);
+	json_write_unsigned(w, "weight_bytes", b->weight_bytes);
 	json_write_unsigned(w, "host_copy_bytes", b->host_copy_bytes);
 	json_close(w, '}');
 }

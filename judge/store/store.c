@@ -29,6 +29,15 @@ int64_t store_boot_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* A folder for this user alone, and those above it. */
+static int make_folder(const char *path)
+{
+	char whole[PATH_MAX], *here = *path == '/' ? NULL : getcwd(NULL, 0);
+	int n = snprintf(whole, sizeof whole, "%s%s%s", here ? here : "", here ? "/" : "", path);
+	free(here);
+	return n < (int)sizeof whole ? keep_folder(whole, 0700) : (errno = ENAMETOOLONG, -1);
+}
+
 /* ---- opening ---- */
 
 static int find_path(const char *path, char *out, size_t size, struct err *e)
@@ -37,7 +46,7 @@ static int find_path(const char *path, char *out, size_t size, struct err *e)
 	bool file = stat(path, &st) == 0 ? !S_ISDIR(st.st_mode) : strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".db");
 	if (snprintf(out, size, file ? "%s" : "%s/judge.db", path) >= (int)size)
 		return err_input(e, "%.200s...: this path is too long", path);
-	if (!file && keep_folder(path, 0700) < 0)
+	if (!file && make_folder(path) < 0)
 		return err_input(e, "cannot make the folder %s: %s", path, strerror(errno));
 	return 0;
 }
@@ -184,7 +193,7 @@ enum store_result store_secret(const char *folder, unsigned char out[32], struct
 		BUG("libsodium cannot start");
 	if (snprintf(path, sizeof path, "%s/secret", folder) >= (int)sizeof path)
 		return tell_invalid(e, "%.200s...: this path is too long", folder);
-	if (access(path, F_OK) < 0 && (keep_folder(folder, 0700) < 0 || make_secret(path, e) < 0))
+	if (access(path, F_OK) < 0 && (make_folder(folder) < 0 || make_secret(path, e) < 0))
 		return STORE_FAILED;
 	return read_secret(path, out, e) < 0 ? STORE_FAILED : STORE_OK;
 }
