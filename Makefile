@@ -15,7 +15,7 @@ COMMA    = ,
 OPTIMISE = $(if $(SAN),-O1,-O$(1))
 CFLAGS   = -std=gnu17 $(call OPTIMISE,2) -g -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -D_GNU_SOURCE -pthread \
            -DJUDGE_VERSION='"$(VERSION)"' -MMD -MP $(SANITIZE) $(EXTRA)
-LDLIBS   = -lseccomp -lcjson -lsodium -lm -ldl -lstdc++
+LDLIBS   = -lseccomp -lcjson -lsodium -lsqlite3 -lmicrohttpd -lmd4c -larchive -lm -ldl -lstdc++
 
 ISAS       = plain avx2 avx512
 ISA_plain  =
@@ -25,7 +25,7 @@ LANES      = $(wildcard sandbox/ptx/alu_lanes_*.c)
 
 SRC   = $(wildcard sandbox/base/*.c sandbox/*.c sandbox/device/*.c) $(filter-out $(LANES),$(wildcard sandbox/ptx/*.c))
 OBJ   = $(SRC:%.c=$(B)/obj/%.o) $(foreach i,$(ISAS),$(LANES:%.c=$(B)/obj/%.$(i).o))
-JUDGE = $(patsubst %.c,$(B)/obj/%.o,$(filter-out judge/main.c,$(wildcard judge/*.c)))
+JUDGE = $(patsubst %.c,$(B)/obj/%.o,$(filter-out judge/main.c,$(wildcard judge/*.c judge/store/*.c judge/queue/*.c judge/server/*.c)))
 GUEST = $(patsubst %.c,$(B)/guest/%.o,$(wildcard sandbox/guest/*.c))
 REF   = $(patsubst %.c,$(B)/reference/%.o,$(filter-out %_main.c,$(wildcard reference/*.c)))
 UNIT  = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
@@ -48,7 +48,7 @@ demo: setup     ## install what is missing, build, grade the INT4 sample on the 
 	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/step1_textbook.cu
 
 test: setup     ## install what is missing, build, run every test
-	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%)
+	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%) $(B)/storm
 	$(Q)B=$(B) SAN=$(SAN) tests/run
 
 test-gpu: setup ## on a machine with a GPU: the tests that need one
@@ -87,6 +87,8 @@ $(B)/libguest.a $(B)/libreference.a:
 # the emulated GPU: its loops over 32 lanes become vectors
 $(B)/obj/sandbox/ptx/%.o: CFLAGS += -O3
 
+$(B)/obj/judge/server/api_site.o: judge/server/openapi.json
+
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D) && echo "  CC    $<"
 	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
@@ -121,6 +123,10 @@ $(B)/profiles/%.json: sandbox/ptx/profiles/%.json
 $(B)/tests/%: tests/unit/%.c tests/unit/test.c $(JUDGE) $(OBJ) $(B)/libreference.a
 	@mkdir -p $(@D) && echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(LDLIBS)
+
+$(B)/storm: tests/queue/storm.c $(JUDGE) $(OBJ)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o,$^) $(LDLIBS)
 
 # A harness may include the .c file whose inside it feeds; the archive then leaves that file out.
 $(B)/libjudge.a: $(JUDGE) $(OBJ)
@@ -165,7 +171,7 @@ bundle: all     ## build/bundle: the judge with its libraries, for a machine wit
 	mv $(B)/bundle/bin/judge $(B)/bundle/bin/judge-program && strip $(B)/bundle/bin/judge-program
 	install -m 755 tests/gpu/bundled $(B)/bundle/bin/judge
 	mkdir -p $(B)/bundle/lib/judge/libraries
-	ldd $(B)/judge | sed -n 's/.*=> \(.*lib\(seccomp\|cjson\|sodium\)\.so[^ ]*\) .*/\1/p' | xargs cp -L -t $(B)/bundle/lib/judge/libraries
+	ldd $(B)/judge | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | grep -Ev '/lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so' | xargs cp -L -t $(B)/bundle/lib/judge/libraries
 	mkdir -p $(B)/bundle/tests && cp -r tests/gpu tests/problems tests/programs tests/cheats $(B)/bundle/tests/
 
 clean:          ## remove build/

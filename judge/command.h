@@ -23,10 +23,10 @@ enum {
 };
 
 struct options {
-	const char *problem, *device, *seed, *lang;
-	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, help, version;
-	unsigned threads;
-	int hint;			/* -1: none */
+	const char *problem, *device, *seed, *lang, *data, *role, *config;
+	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, once, print_config, no_workers, help, version;
+	unsigned threads, workers;
+	int hint, port;			/* -1: none */
 	int n_arguments;		/* what is no option, before "--" */
 	char **arguments;
 	int n_rest;			/* what follows "--" */

@@ -137,6 +137,8 @@ static int rate(struct work *w, struct case_report *r, struct err *e)
 	if (isnan(r->floor_us))
 		return err_input(e, "%s lacks what problem %s counts in (%s): it can't be graded on it", w->g->device.name, w->o->problem->id,
 				 unit);
+	r->bytes = bytes;
+	r->flops = flops;
 	r->efficiency = score_efficiency(r->floor_us, r->book.time_us, r->gpu ? SCORE_SLACK_MEASURED : SCORE_SLACK_MODELLED, &r->impossible);
 	return 0;
 }

@@ -37,6 +37,7 @@ struct progress;
 struct sanitizer_report;
 struct ncu_counts;
 struct device_choice;
+struct advice;
 
 /* How much of a problem is graded: only GRADE_ALL has a score. */
 enum grade_scope {
@@ -97,7 +98,7 @@ struct case_report {
 	uint64_t host_memory;		/* bytes, of solve()'s process at the most */
 	struct device_line *lines;	/* counters by source line, where asked for */
 	unsigned n_lines;
-	double floor_us, efficiency;	/* timing cases */
+	double bytes, flops, floor_us, efficiency;	/* timing cases; bytes, flops: that nobody can avoid */
 	struct timing timing;		/* with gpu */
 	struct kept_time reference, cublas;	/* what the time is compared with (baseline.h); cublas: with gpu */
 	bool impossible;
@@ -132,6 +133,7 @@ struct grading {
 	const struct case_report *shown;	/* whose book the report shows; NULL: nothing ran */
 	bool unsandboxed;		/* without jails: of one's own code, and a result to be trusted as that code is */
 	uint64_t host_memory;		/* bytes, the most that solve() took on the host in any case; 0: the host can't tell */
+	const struct advice *advice;	/* of a report that was read (report_read.h); NULL: drawn from the rest */
 	double seconds;			/* wall time of the whole */
 };
 

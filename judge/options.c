@@ -80,7 +80,8 @@ void help_all(FILE *f)
 	fprintf(f, "judge: an online judge for quantized CUDA kernel exercises\n\n"
 		   "usage: judge FILE.cu [OPTIONS]\n       judge COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
 	for (int i = 0; i < COMMANDS; i++)
-		fprintf(f, "  %-9s%-24s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+		if (*commands[i].summary)
+			fprintf(f, "  %-9s%-24s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
 	fprintf(f, "\noptions of judge FILE.cu:\n");
 	help_options(USE_grade, f);
 	fprintf(f, "\nexit status: 0 accepted, 1 not accepted, 2 wrong use, 3 the judge's own failure\n");
@@ -95,13 +96,23 @@ void help_command(enum command c, FILE *f)
 
 /* ---- options ---- */
 
-static int take_threads(struct options *o, const char *text, struct err *e)
+static int take_number(unsigned *out, const char *name, const char *text, struct err *e)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 	if (*end || end == text || *text == '-' || n < 1 || n > 256)
-		return err_input(e, "--threads %s: write a number from 1 to 256", text);
-	o->threads = (unsigned)n;
+		return err_input(e, "--%s %s: write a number from 1 to 256", name, text);
+	*out = (unsigned)n;
+	return 0;
+}
+
+static int take_port(struct options *o, const char *text, struct err *e)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	if (*end || end == text || *text == '-' || n > 65535)
+		return err_input(e, "--port %s: write a number from 0 to 65535", text);
+	o->port = (int)n;
 	return 0;
 }
 
@@ -139,7 +150,15 @@ static int take(struct options *o, int id, const char *text, struct err *e)
 	case OPT_no_sandbox: o->no_sandbox = true; return 0;
 	case OPT_help: o->help = true; return 0;
 	case OPT_version: o->version = true; return 0;
-	case OPT_threads: return take_threads(o, text, e);
+	case OPT_once: o->once = true; return 0;
+	case OPT_data: o->data = text; return 0;
+	case OPT_config: o->config = text; return 0;
+	case OPT_print_config: o->print_config = true; return 0;
+	case OPT_no_workers: o->no_workers = true; return 0;
+	case OPT_port: return take_port(o, text, e);
+	case OPT_role: o->role = text; return 0;
+	case OPT_threads: return take_number(&o->threads, "threads", text, e);
+	case OPT_workers: return take_number(&o->workers, "workers", text, e);
 	case OPT_lang: return take_lang(o, text, e);
 	case OPT_hint: return take_hint(o, text, e);
 	}
@@ -180,7 +199,7 @@ int options_parse(enum command c, int argc, char **argv, struct options *out, st
 	char shorts[3 * N_OPTIONS + 2] = ":";
 	memset(longs, 0, sizeof longs);
 	memset(out, 0, sizeof *out);
-	out->hint = -1;
+	out->hint = out->port = -1;
 	for (int i = 0; i < N_OPTIONS; i++) {
 		longs[i] = (struct option){table[i].name, table[i].argument ? required_argument : no_argument, NULL, OPT_problem + i};
 		if (table[i].letter) {

@@ -44,6 +44,7 @@ static void source_tree(const char *home, const char *build)
 	snprintf(found.problems, sizeof found.problems, "%s/problems", home);
 	snprintf(found.reference, sizeof found.reference, "%s/reference", home);
 	snprintf(found.oracles, sizeof found.oracles, "%s/problems", build);
+	snprintf(found.web, sizeof found.web, "%s/web", build);
 	snprintf(found.libreference, sizeof found.libreference, "%s/libreference.a", build);
 	snprintf(found.libguest, sizeof found.libguest, "%s/libguest.a", build);
 }
@@ -53,6 +54,7 @@ static void installed(const char *prefix)
 	snprintf(found.problems, sizeof found.problems, "%s/share/judge/problems", prefix);
 	snprintf(found.reference, sizeof found.reference, "%s/share/judge/reference", prefix);
 	snprintf(found.oracles, sizeof found.oracles, "%s/lib/judge/problems", prefix);
+	snprintf(found.web, sizeof found.web, "%s/share/judge/web", prefix);
 	snprintf(found.libreference, sizeof found.libreference, "%s/lib/judge/libreference.a", prefix);
 	snprintf(found.libguest, sizeof found.libguest, "%s/lib/judge/libguest.a", prefix);
 }

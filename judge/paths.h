@@ -15,6 +15,7 @@ struct paths {
 	char reference[440];		/* folder of reference/problem.h and oracle_main.c */
 	char libreference[460];		/* libreference.a */
 	char libguest[460];
+	char web[440];			/* folder of the pages that judge serve serves */
 	char cache[440];		/* of the user: oracles built on demand; not made yet */
 	char state[440];		/* of the user: what was measured of this machine; not made yet; empty: nowhere */
 };

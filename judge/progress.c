@@ -15,6 +15,7 @@
 struct progress {
 	struct term *term;
 	enum progress_mode mode;
+	struct progress_hook hook;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -75,6 +76,20 @@ struct progress *progress_start(struct term *t, enum progress_mode mode)
 	return p;
 }
 
+struct progress *progress_to(struct progress_hook hook)
+{
+	struct progress *p = progress_start(NULL, PROGRESS_HOOK);
+	p->hook = hook;
+	return p;
+}
+
+/* With the lock held. */
+static void tell(struct progress *p, enum progress_kind kind, const char *text)
+{
+	if (p->mode == PROGRESS_HOOK)
+		p->hook.tell(p->hook.context, kind, p->stage, p->done, p->total, text);
+}
+
 void progress_stage(struct progress *p, const char *name, unsigned total)
 {
 	if (!p)
@@ -85,6 +100,7 @@ void progress_stage(struct progress *p, const char *name, unsigned total)
 	p->done = 0;
 	p->total = total;
 	p->began = clock_seconds();
+	tell(p, PROGRESS_STAGE, NULL);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -96,6 +112,7 @@ void progress_step(struct progress *p, const char *detail)
 	p->done++;
 	if (detail)
 		snprintf(p->detail, sizeof p->detail, "%s", detail);
+	tell(p, PROGRESS_STEP, detail);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -103,11 +120,17 @@ void progress_result(struct progress *p, const char *fmt, ...)
 {
 	char text[200];
 	va_list ap;
-	if (!p || p->mode != PROGRESS_PLAIN)
+	if (!p || (p->mode != PROGRESS_PLAIN && p->mode != PROGRESS_HOOK))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	if (p->mode == PROGRESS_HOOK) {
+		pthread_mutex_lock(&p->lock);
+		tell(p, PROGRESS_RESULT, text);
+		pthread_mutex_unlock(&p->lock);
+		return;
+	}
 	fprintf(p->term->file, "%s: %s\n", p->stage, text);
 	fflush(p->term->file);
 }

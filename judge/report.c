@@ -495,7 +495,10 @@ static void put_hardware(const struct grading *g, const struct term *t)
 static void put_advice(const struct grading *g, const struct term *t)
 {
 	struct advice a;
-	advice_of(g, &a);
+	if (g->advice)
+		a = *g->advice;
+	else
+		advice_of(g, &a);
 	if (!a.n)
 		return;
 	heading(t, "advice");

@@ -4,9 +4,12 @@
 #include "ncu.h"
 #include "sanitize.h"
 
+#include "../sandbox/base/cleanup.h"
+#include "../sandbox/base/json.h"
 #include "../sandbox/base/json_write.h"
 #include "advice.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,21 +29,32 @@ static void put_triple(struct json_writer *w, const char *key, const uint32_t v[
 	json_close(w, ']');
 }
 
+enum { KEPT_LINES = 400, KEPT_PRINTED = 8000 };
+
+/* What of a grading is written. */
+struct part {
+	bool profile, hidden;		/* hidden: the seed, and sizes of hidden cases */
+	unsigned max_lines;
+	size_t max_printed;		/* bytes of what a case printed */
+};
+
 /* ---- cases ---- */
 
-static void put_fault(struct json_writer *w, const struct fault *f)
+/* place: only where in the source it was; what it touched could tell sizes. */
+static void put_fault(struct json_writer *w, const char *key, const struct fault *f, bool place)
 {
 	if (f->kind == FAULT_NONE)
 		return;
-	json_open(w, "fault", '{');
+	json_open(w, key, '{');
 	json_write_string(w, "kind", fault_name(f->kind));
-	json_write_string(w, "detail", f->detail);
+	if (!place)
+		json_write_string(w, "detail", f->detail);
 	json_write_string(w, "kernel", *f->kernel ? f->kernel : NULL);
-	if (f->has_thread) {
+	if (f->has_thread && !place) {
 		put_triple(w, "block", f->block);
 		put_triple(w, "thread", f->thread);
 	}
-	if (f->has_address) {
+	if (f->has_address && !place) {
 		char text[24];
 		snprintf(text, sizeof text, "0x%llx", (unsigned long long)f->address);
 		json_write_string(w, "address", text);
@@ -72,11 +86,11 @@ static void put_value(struct json_writer *w, const char *key, double v)
 		json_write_number(w, key, v);
 }
 
-static void put_worst(struct json_writer *w, const struct case_report *r)
+static void put_worst(struct json_writer *w, const char *key, const struct case_report *r)
 {
 	if (!r->n_wrong)
 		return;
-	json_open(w, "worst", '[');
+	json_open(w, key, '[');
 	for (unsigned i = 0; i < r->n_wrong; i++) {
 		const struct check_element *x = &r->worst[i].element;
 		json_open(w, NULL, '{');
@@ -127,7 +141,34 @@ static void put_baselines(struct json_writer *w, const struct case_report *r)
 	json_close(w, '}');
 }
 
-static void put_case(struct json_writer *w, const struct case_report *r)
+static void put_printed(struct json_writer *w, const char *key, const char *text, size_t max)
+{
+	CLEANUP_BUF struct buf cut = {0};
+	size_t n = strlen(text);
+	buf_add(&cut, text, n < max ? n : max);
+	json_write_string(w, key, buf_str(&cut));
+}
+
+static bool open_case(const struct case_report *r, const struct part *part)
+{
+	return part->hidden || r->spec->visible || r->spec->timing;
+}
+
+/* The sentence; of a hidden case without its sizes, which stand there as " (N=8 K=256)". */
+static void put_why(struct json_writer *w, const char *why, const struct case_report *r, const struct part *part)
+{
+	char sizes[240], inside[200], text[1000];
+	snprintf(text, sizeof text, "%s", why);
+	if (r && !open_case(r, part)) {
+		sizes_text(&r->sizes, inside, sizeof inside);
+		snprintf(sizes, sizeof sizes, " (%s)", inside);
+		for (char *at; (at = strstr(text, sizes));)
+			memmove(at, at + strlen(sizes), strlen(at + strlen(sizes)) + 1);
+	}
+	json_write_string(w, "text", *text ? text : NULL);
+}
+
+static void put_case(struct json_writer *w, const struct case_report *r, const struct part *part)
 {
 	json_open(w, NULL, '{');
 	json_write_string(w, "name", r->spec->name);
@@ -135,20 +176,25 @@ static void put_case(struct json_writer *w, const struct case_report *r)
 	json_write_bool(w, "timing", r->spec->timing);
 	json_write_bool(w, "gpu", r->gpu);
 	json_open(w, "sizes", '{');
-	for (unsigned i = 0; i < r->sizes.n; i++)
+	for (unsigned i = 0; i < r->sizes.n && open_case(r, part); i++)
 		json_write_integer(w, r->sizes.at[i].name, r->sizes.at[i].value);
 	json_close(w, '}');
 	json_write_string(w, "verdict", r->verdict == VERDICT_NONE ? NULL : verdict_code(r->verdict));
 	put_ratio(w, "error_ratio", r->error_ratio);
 	json_write_number(w, "quantization_error", r->quantization_error);
-	json_write_string(w, "text", *r->why ? r->why : NULL);
+	put_why(w, r->why, r, part);
 	if (*r->note)
 		json_write_string(w, "note", r->note);
-	put_fault(w, &r->fault);
-	put_worst(w, r);
+	json_write_string(w, "stage", r->stage);
+	json_write_bool(w, "ran", r->ran);
+	put_fault(w, "fault", &r->fault, !open_case(r, part));
+	put_worst(w, "worst", r);
 	if (r->printed)
-		json_write_string(w, "printed", r->printed);
+		put_printed(w, "printed", r->printed, part->max_printed);
 	if (r->spec->timing && r->verdict == VERDICT_AC) {
+		json_write_number(w, "bytes", r->bytes);
+		json_write_number(w, "flops", r->flops);
+		json_write_bool(w, "impossible", r->impossible);
 		json_write_number(w, "time_us", r->book.time_us);
 		json_write_number(w, "floor_us", r->floor_us);
 		json_write_number(w, "efficiency", r->efficiency);
@@ -181,10 +227,33 @@ static void put_kernel(struct json_writer *w, const struct kernel_book *k)
 	json_close(w, '}');
 }
 
-static void put_lines(struct json_writer *w, const struct case_report *r)
+static int by_instructions(const void *a, const void *b)
 {
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x < y) - (x > y);
+}
+
+/* How many instructions a line must have to be among the first `max`. */
+static uint64_t least_instructions(const struct case_report *r, unsigned max)
+{
+	if (r->n_lines <= max)
+		return 0;
+	CLEANUP_FREE uint64_t *all = calloc(r->n_lines, sizeof *all);
+	if (!all)
+		BUG("out of memory");
+	for (unsigned i = 0; i < r->n_lines; i++)
+		all[i] = r->lines[i].counters.instructions;
+	qsort(all, r->n_lines, sizeof *all, by_instructions);
+	return all[max];		/* the first that is too many */
+}
+
+static void put_lines(struct json_writer *w, const struct case_report *r, unsigned max)
+{
+	uint64_t least = least_instructions(r, max);
 	json_open(w, "lines", '[');
 	for (unsigned i = 0; i < r->n_lines; i++) {
+		if (r->n_lines > max && r->lines[i].counters.instructions <= least)
+			continue;
 		json_open(w, NULL, '{');
 		json_write_string(w, "file", r->lines[i].file);
 		json_write_unsigned(w, "line", r->lines[i].line);
@@ -213,11 +282,12 @@ static void put_book(struct json_writer *w, const struct case_report *r)
 	json_write_number(w, "occupancy", b->occupancy);
 	json_write_string(w, "limiter", limiter_name(b->limiter));
 	json_write_unsigned(w, "scratch_bytes", b->scratch_bytes);
+	json_write_unsigned(w, "weight_bytes", b->weight_bytes);
 	json_write_unsigned(w, "host_copy_bytes", b->host_copy_bytes);
 	json_close(w, '}');
 }
 
-static void put_shown(struct json_writer *w, const struct case_report *r, bool profile)
+static void put_shown(struct json_writer *w, const struct case_report *r, const struct part *part)
 {
 	json_open(w, "kernels", '[');
 	for (unsigned i = 0; r && i < r->book.n_kernels; i++)
@@ -227,8 +297,8 @@ static void put_shown(struct json_writer *w, const struct case_report *r, bool p
 		put_book(w, r);
 	else
 		json_write_null(w, "book");
-	if (profile && r)
-		put_lines(w, r);
+	if (part->profile && r)
+		put_lines(w, r, part->max_lines);
 }
 
 static void put_diagnostics(struct json_writer *w, const struct compiled *c)
@@ -265,7 +335,7 @@ static void put_sanitizer(struct json_writer *w, const struct sanitizer_report *
 		json_open(w, NULL, '{');
 		json_write_string(w, "tool", s->findings[i].tool);
 		json_write_string(w, "verdict", verdict_code(s->findings[i].verdict));
-		put_fault(w, &s->findings[i].fault);
+		put_fault(w, "fault", &s->findings[i].fault, false);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -293,9 +363,24 @@ static void put_hardware(struct json_writer *w, const struct grading *g)
 	json_close(w, '}');
 }
 
-void report_json(const struct grading *g, bool profile, struct buf *out)
+/* What only a program that prints the report again wants to know. */
+static void put_rest(struct json_writer *w, const struct grading *g)
 {
-	struct json_writer w = {.out = out, .indent = true};
+	static const char *const scopes[] = {"full", "untimed", "samples"};
+	json_write_string(w, "title", g->problem->title);
+	json_write_string(w, "scope", scopes[g->scope]);
+	json_write_number(w, "score_correct", g->problem->score_correct);
+	if (g->shown)
+		json_write_integer(w, "shown", g->shown - g->cases);
+	if (g->decisive)
+		json_write_integer(w, "decisive", g->decisive - g->cases);
+	if (!g->compiled.ok && !g->compiled.n_diagnostics && g->compiled.log && *g->compiled.log)
+		put_printed(w, "log", g->compiled.log, KEPT_PRINTED);
+}
+
+static void put_report(struct json_writer *to, const struct grading *g, const struct part *part)
+{
+	struct json_writer w = *to;
 	json_open(&w, NULL, '{');
 	json_write_string(&w, "problem", g->problem->id);
 	json_write_string(&w, "version", g->problem->version);
@@ -313,17 +398,17 @@ void report_json(const struct grading *g, bool profile, struct buf *out)
 		json_write_string(&w, "cublas_note", *g->cublas_note ? g->cublas_note : NULL);
 	}
 	json_write_string(&w, "verdict", verdict_code(g->verdict));
-	json_write_string(&w, "text", *g->why ? g->why : verdict_text(g->verdict));
+	put_why(&w, *g->why ? g->why : verdict_text(g->verdict), g->decisive, part);
 	json_write_number(&w, "score", g->scope != GRADE_ALL ? NAN : g->score);
 	json_write_number(&w, "efficiency", g->efficiency);
 	json_write_string(&w, "tier", g->tier ? tier_name(g->tier) : NULL);
 	json_write_number(&w, "time_us", g->time_us);
-	json_write_string(&w, "seed", *g->seed ? g->seed : NULL);
+	json_write_string(&w, "seed", *g->seed && part->hidden ? g->seed : NULL);
 	json_open(&w, "cases", '[');
 	for (unsigned i = 0; i < g->n_cases; i++)
-		put_case(&w, &g->cases[i]);
+		put_case(&w, &g->cases[i], part);
 	json_close(&w, ']');
-	put_shown(&w, g->shown, profile);
+	put_shown(&w, g->shown, part);
 	if (g->sanitizer)
 		put_sanitizer(&w, g->sanitizer);
 	if (g->hardware)
@@ -334,7 +419,47 @@ void report_json(const struct grading *g, bool profile, struct buf *out)
 		json_write_unsigned(&w, "host_memory_bytes", g->host_memory);
 	else
 		json_write_null(&w, "host_memory_bytes");
+	put_rest(&w, g);
 	json_write_number(&w, "seconds", g->seconds);
 	json_close(&w, '}');
-	buf_addc(out, '\n');
+	buf_addc(w.out, '\n');
+}
+
+void report_json_fault(const struct fault *f, struct buf *out)
+{
+	put_fault(&(struct json_writer){.out = out}, NULL, f, false);
+}
+
+void report_json_worst(const struct case_report *r, struct buf *out)
+{
+	put_worst(&(struct json_writer){.out = out}, NULL, r);
+}
+
+void report_json_sizes(const struct case_report *r, struct buf *out)
+{
+	struct json_writer w = {.out = out};
+	json_open(&w, NULL, '{');
+	for (unsigned i = 0; i < r->sizes.n; i++)
+		json_write_integer(&w, r->sizes.at[i].name, r->sizes.at[i].value);
+	json_close(&w, '}');
+}
+
+void report_json(const struct grading *g, bool profile, struct buf *out)
+{
+	struct part all = {.profile = profile, .hidden = true, .max_lines = UINT_MAX, .max_printed = SIZE_MAX};
+	put_report(&(struct json_writer){.out = out, .indent = true}, g, &all);
+}
+
+void report_json_kept(const struct grading *g, bool whole, struct buf *out)
+{
+	struct part kept = {.profile = true, .hidden = whole, .max_lines = KEPT_LINES, .max_printed = KEPT_PRINTED};
+	for (;;) {
+		size_t before = out->size;
+		put_report(&(struct json_writer){.out = out}, g, &kept);
+		if (out->size - before <= JSON_MAX_BYTES || (!kept.max_lines && !kept.max_printed))
+			return;
+		out->size = before;	/* much was printed by many cases, or hardly a line is like another */
+		kept.max_lines /= 2;
+		kept.max_printed /= 2;
+	}
 }

@@ -176,3 +176,18 @@ struct problem *submission_problem(const char *path, const char *id, const char 
 		err_input(e, "which problem is %s for? Its name is none's; add -p ID, or a line \"// judge: ID\" to the file (judge list tells the ids)", path);
 	return NULL;
 }
+
+int submission_problem_id(const char *path, const char *id, const char *source, size_t size, char *out, size_t room, struct err *e)
+{
+	char found[600];
+	if (id)
+		snprintf(found, sizeof found, "%s", id);
+	else if (!from_line(source, size, found, sizeof found) && !from_folder(path, found, sizeof found))
+		from_name(path, found, sizeof found);
+	for (size_t n = strlen(found); n > 1 && found[n - 1] == '/'; n--)
+		found[n - 1] = 0;
+	const char *slash = strrchr(found, '/');		/* of a package's folder: its last part */
+	if (snprintf(out, room, "%s", slash ? slash + 1 : found) >= (int)room || !*out)
+		return err_input(e, "which problem is %s for? Add -p ID, or a line \"// judge: ID\" to the file", path);
+	return 0;
+}

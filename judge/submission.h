@@ -14,6 +14,8 @@ const char *submission_refusal(const char *source, size_t size, char *text, size
 
 /* The problem: `id` if not NULL, else the "// judge: ID" line, the package folder that the file lies in, or its name. */
 struct problem *submission_problem(const char *path, const char *id, const char *source, size_t size, struct err *e);
+/* The same as an id alone, of a problem that need not be on this machine. */
+int submission_problem_id(const char *path, const char *id, const char *source, size_t size, char *out, size_t room, struct err *e);
 /* The name it has in messages and in the compiler: the last part of the path. */
 const char *submission_name(const char *path);
 /* The same, harmless to a terminal: a file's name can be anything. */

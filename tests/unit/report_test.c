@@ -5,6 +5,7 @@
 #include "judge/excerpt.h"
 #include "judge/markdown.h"
 #include "judge/report.h"
+#include "judge/report_read.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/json.h"
 
@@ -45,7 +46,7 @@ static struct grading grading(struct case_report cases[3])
 				.shown = &cases[2], .seed = "abcd"};
 }
 
-static char *printed(const struct grading *g, bool utf8, bool profile)
+static char *print_one(const struct grading *g, bool utf8, bool profile)
 {
 	char *text = NULL;
 	size_t size;
@@ -53,6 +54,23 @@ static char *printed(const struct grading *g, bool utf8, bool profile)
 	t.file = open_memstream(&text, &size);
 	report_print(g, &t, profile);
 	fclose(t.file);
+	return text;
+}
+
+/* A report that was kept as JSON prints the same. */
+static char *printed(const struct grading *g, bool utf8, bool profile)
+{
+	struct err e = {0};
+	struct grading again;
+	CLEANUP_BUF struct buf json = {0};
+	char *text = print_one(g, utf8, profile);
+	report_json_kept(g, true, &json);
+	CLEANUP(json_freep) struct json *j = json_parse(buf_str(&json), json.size, "report", &e);
+	CHECK_MSG(j, "%s", e.text);
+	CHECK_MSG(report_read(j, g->name, g->source, g->size, &again, &e) == 0, "%s", e.text);
+	CLEANUP_FREE char *same = print_one(&again, utf8, profile);
+	CHECK_STR(same, text);
+	grading_free(&again);
 	return text;
 }
 
@@ -208,9 +226,54 @@ TEST(printed_escapes)
 	struct case_report cases[3];
 	struct grading g = grading(cases);
 	cases[0].printed = "\033[2J\a\xff plain \xe4\xb8\xad\n";
-	CLEANUP_FREE char *text = printed(&g, true, false);
+	CLEANUP_FREE char *text = print_one(&g, true, false);
 	HAS(text, "case sample printed:\n\\x1b[2J\\x07\\xff plain \xe4\xb8\xad\n");
 	LACKS(text, "\033");
+}
+
+TEST(what_students_are_sent)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	CLEANUP_BUF struct buf whole = {0}, part = {0};
+	g.decisive = &cases[1];
+	g.verdict = cases[1].verdict = VERDICT_IMA;
+	snprintf(cases[1].why, sizeof cases[1].why, "case odd (N=8): out of bounds");
+	snprintf(g.why, sizeof g.why, "case odd (N=8): out of bounds");
+	cases[1].fault = (struct fault){.kind = FAULT_OUT_OF_BOUNDS, .has_thread = 1, .thread = {777, 0, 0}, .has_address = 1, .address = 0x7f00,
+					.line = 2, .file = "demo.cu", .detail = "past the end of y (32 bytes)"};
+	report_json_kept(&g, true, &whole);
+	report_json_kept(&g, false, &part);
+	HAS(buf_str(&whole), "abcd");
+	HAS(buf_str(&whole), "{\"name\":\"odd\",\"visible\":false,\"timing\":false,\"gpu\":false,\"sizes\":{\"N\":8}");
+	HAS(buf_str(&whole), "32 bytes");
+	LACKS(buf_str(&part), "abcd");
+	LACKS(buf_str(&part), "32 bytes");
+	LACKS(buf_str(&part), "777");
+	LACKS(buf_str(&part), "0x7f00");
+	LACKS(buf_str(&part), "(N=8)");
+	HAS(buf_str(&part), "\"line\":2");
+	HAS(buf_str(&part), "{\"name\":\"odd\",\"visible\":false,\"timing\":false,\"gpu\":false,\"sizes\":{}");
+	HAS(buf_str(&part), "{\"name\":\"sample\",\"visible\":true,\"timing\":false,\"gpu\":false,\"sizes\":{\"N\":8}");
+}
+
+TEST(what_is_no_report_is_refused)
+{
+	static const char *const bad[] = {"{}", "[]", "{\"verdict\":\"XX\"}", "7",
+		"{\"verdict\":\"AC\",\"cases\":[1,null,\"x\",{\"worst\":[1,2],\"sizes\":[3],\"fault\":7}],\"kernels\":[4],\"book\":{\"case\":\"\"},"
+		"\"diagnostics\":[5,{\"line\":-3}],\"advice\":[1],\"hardware\":{\"counters\":[1]},\"decisive\":1e300,\"lines\":{}}"};
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct err e = {0};
+		struct grading g;
+		CLEANUP(json_freep) struct json *j = json_parse(bad[i], strlen(bad[i]), "report", &e);
+		CHECK_MSG(j, "%s", e.text);
+		int rc = report_read(j, "a.cu", "x", 1, &g, &e);
+		CHECK_EQ(rc, i < 4 ? -1 : 0);
+		if (rc == 0) {
+			free(print_one(&g, true, true));
+			grading_free(&g);
+		}
+	}
 }
 
 TEST(json)

@@ -1,0 +1,360 @@
+/* Uploaded problem packages: see package.h.
+ *
+ * Of an archive only names, sizes and bytes are believed, and these within limits.  A name is taken apart here, and must be plain:
+ * letters, digits, dot, dash, underscore; no two that differ in case alone.  Anything but files and folders is refused.  Files are
+ * made with O_EXCL and O_NOFOLLOW in a folder that is new.
+ */
+#include "package.h"
+
+#include "../../sandbox/base/cleanup.h"
+#include "../../sandbox/base/json.h"
+#include "../../sandbox/base/keep.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_NAME = 160, MAX_DEPTH = 6 };
+
+struct unpack {
+	const char *folder;
+	size_t packed, bytes;
+	unsigned n;
+	char names[PACKAGE_MAX_FILES][MAX_NAME];
+	struct err *e;
+};
+
+/* ---- names ---- */
+
+static int check_name(const char *name, struct err *e)
+{
+	size_t n = strlen(name);
+	int depth = 0;
+	if (!n || n >= MAX_NAME)
+		return err_input(e, "a name of %zu bytes: 1 to %d are allowed", n, MAX_NAME - 1);
+	if (*name == '/')
+		return err_input(e, "%s: an absolute path; write names relative to the package", name);
+	for (const char *at = name; *at; depth++) {
+		size_t part = strcspn(at, "/");
+		if (!part || *at == '.')
+			return err_input(e, "%s: parts of a name must not be empty or begin with a dot", name);
+		for (size_t i = 0; i < part; i++)
+			if (!isalnum((unsigned char)at[i]) && !strchr("._-+", at[i]))
+				return err_input(e, "an entry's name has the byte 0x%02x: use letters, digits and ._-+", (unsigned char)at[i]);
+		at += part + (at[part] == '/');
+	}
+	return depth > MAX_DEPTH ? err_input(e, "%s: more than %d folders deep", name, MAX_DEPTH) : 0;
+}
+
+static int remember(struct unpack *u, const char *name)
+{
+	for (unsigned i = 0; i < u->n; i++)
+		if (!strcasecmp(u->names[i], name))
+			return strcmp(u->names[i], name) ? err_input(u->e, "%s and %s differ in case alone", u->names[i], name)
+							 : err_input(u->e, "%s is there twice", name);
+	if (u->n == PACKAGE_MAX_FILES)
+		return err_input(u->e, "more than %d entries", PACKAGE_MAX_FILES);
+	snprintf(u->names[u->n++], MAX_NAME, "%s", name);
+	return 0;
+}
+
+/* ---- unpacking ---- */
+
+static int make_folders(struct unpack *u, const char *name, bool all)
+{
+	char path[1000];
+	size_t base = strlen(u->folder) + 1;
+	snprintf(path, sizeof path, "%s/%s", u->folder, name);
+	for (char *at = path + base; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = 0;
+		if (mkdir(path, 0755) < 0 && errno != EEXIST)
+			return err_errno(u->e, "cannot make a folder");
+		*at = '/';
+	}
+	if (all && mkdir(path, 0755) < 0 && errno != EEXIST)
+		return err_errno(u->e, "cannot make a folder");
+	return 0;
+}
+
+static int count_bytes(struct unpack *u, size_t n)
+{
+	u->bytes += n;
+	if (u->bytes > PACKAGE_MAX_BYTES)
+		return err_input(u->e, "unpacked it has more than %d MiB", PACKAGE_MAX_BYTES >> 20);
+	if (u->bytes > (1 << 20) && u->bytes / PACKAGE_MAX_RATIO > u->packed)
+		return err_input(u->e, "it unpacks to more than %d times its size", PACKAGE_MAX_RATIO);
+	return 0;
+}
+
+static int write_file(struct unpack *u, struct archive *a, const char *name)
+{
+	char path[1000];
+	const void *data;
+	size_t size;
+	la_int64_t offset, at = 0;
+	int result;
+	snprintf(path, sizeof path, "%s/%s", u->folder, name);
+	CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return errno == EEXIST || errno == ENOTDIR || errno == EISDIR ? err_input(u->e, "%s is both a file and a folder", name)
+									     : err_errno(u->e, "cannot make %s", name);
+	while ((result = archive_read_data_block(a, &data, &size, &offset)) == ARCHIVE_OK) {
+		if (offset != at)
+			return err_input(u->e, "%s: sparse files are not taken", name);
+		at += (la_int64_t)size;
+		if (count_bytes(u, size) < 0)
+			return -1;
+		for (const char *from = data; size;) {
+			ssize_t n = write(fd, from, size);
+			if (n <= 0)
+				return err_errno(u->e, "cannot write %s", name);
+			from += n;
+			size -= (size_t)n;
+		}
+	}
+	return result == ARCHIVE_EOF ? 0 : err_input(u->e, "%s: the archive is damaged: %s", name, archive_error_string(a));
+}
+
+static int take_entry(struct unpack *u, struct archive *a, struct archive_entry *entry)
+{
+	char name[1024];
+	const char *raw = archive_entry_pathname(entry);
+	if (!raw || strlen(raw) >= sizeof name)
+		return err_input(u->e, "an entry has no name, or one that is too long");
+	snprintf(name, sizeof name, "%s", !strncmp(raw, "./", 2) ? raw + 2 : raw);
+	size_t n = strlen(name);
+	bool folder = archive_entry_filetype(entry) == AE_IFDIR;
+	if (folder && n && name[n - 1] == '/')
+		name[n - 1] = 0;
+	if (folder && (!*name || !strcmp(name, ".")))
+		return 0;
+	if (check_name(name, u->e) < 0)
+		return -1;
+	if (archive_entry_hardlink(entry) || archive_entry_symlink(entry) || (!folder && archive_entry_filetype(entry) != AE_IFREG))
+		return err_input(u->e, "%s: neither a file nor a folder (links and devices are not taken)", name);
+	if (archive_entry_is_encrypted(entry))
+		return err_input(u->e, "%s is encrypted", name);
+	if (remember(u, name) < 0 || make_folders(u, name, folder) < 0)
+		return -1;
+	return folder ? 0 : write_file(u, a, name);
+}
+
+static void free_archive(struct archive **a)
+{
+	archive_read_free(*a);
+}
+
+int package_unpack(const char *folder, const void *data, size_t size, struct err *e)
+{
+	CLEANUP_FREE struct unpack *u = calloc(1, sizeof *u);
+	CLEANUP(free_archive) struct archive *a = archive_read_new();
+	struct archive_entry *entry;
+	int result;
+	if (!u || !a)
+		BUG("out of memory");
+	u->folder = folder;
+	u->packed = size;
+	u->e = e;
+	archive_read_support_filter_gzip(a);
+	archive_read_support_format_tar(a);
+	archive_read_support_format_zip(a);
+	if (archive_read_open_memory(a, data, size) != ARCHIVE_OK)
+		return err_input(e, "this is neither a .zip nor a .tar.gz");
+	while ((result = archive_read_next_header(a, &entry)) == ARCHIVE_OK || result == ARCHIVE_WARN)
+		if (take_entry(u, a, entry) < 0)
+			return -1;
+	if (result != ARCHIVE_EOF)
+		return u->n ? err_input(e, "the archive is damaged: %s", archive_error_string(a))
+			    : err_input(e, "this is neither a .zip nor a .tar.gz");
+	return u->n ? 0 : err_input(e, "the archive is empty");
+}
+
+/* ---- folders ---- */
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st, (void)kind, (void)at;
+	return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+struct workplace {
+	char path[500];
+};
+
+static void remove_workplace(struct workplace *w)
+{
+	if (*w->path)
+		remove_tree(w->path);
+}
+
+/* The folder with problem.json: `top` itself, or the only thing in it. */
+static int find_package(const char *top, char *out, size_t size, struct err *e)
+{
+	char only[256] = "";
+	int n = 0;
+	snprintf(out, size, "%s/problem.json", top);
+	if (access(out, F_OK) == 0) {
+		snprintf(out, size, "%s", top);
+		return 0;
+	}
+	DIR *d = opendir(top);
+	for (struct dirent *f; d && (f = readdir(d));)
+		if (*f->d_name != '.') {
+			snprintf(only, sizeof only, "%s", f->d_name);
+			n++;
+		}
+	if (d)
+		closedir(d);
+	snprintf(out, size, "%s/%.200s/problem.json", top, only);
+	if (n != 1 || access(out, F_OK) < 0)
+		return err_input(e, "problem.json: not there; it belongs at the top of the archive, or in its only folder");
+	snprintf(out, size, "%s/%.200s", top, only);
+	return 0;
+}
+
+static bool is_id(const char *s)
+{
+	size_t n = strlen(s);
+	return n > 0 && n < 64 && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && *s != '-';
+}
+
+/* The package's folder must have its name: what the archive calls it may be anything. */
+static int name_package(const char *top, const char *at, char *out, size_t size, char id[64], struct err *e)
+{
+	char path[900];
+	const char *text;
+	snprintf(path, sizeof path, "%s/problem.json", at);
+	CLEANUP(json_freep) struct json *j = json_read_file(path, "problem.json", e);
+	if (!j || json_string(j, json_root(j), "id", "the problem's id, e.g. \"int4-gemv\"", &text, e) < 0)
+		return -1;
+	if (!is_id(text))
+		return err_input(e, "problem.json: id: \"%.60s\": use 1 to 63 small letters, digits and -", text);
+	snprintf(id, 64, "%s", text);
+	snprintf(out, size, "%s.package/%s", top, id);
+	snprintf(path, sizeof path, "%s.package", top);
+	if (mkdir(path, 0755) < 0 || rename(at, out) < 0)
+		return err_errno(e, "cannot name the package's folder");
+	return 0;
+}
+
+/* ---- checks ---- */
+
+/* "FOLDER/problem.json: cases[2].N: has ..." in its parts. */
+static void add_message(struct package *p, const char *text)
+{
+	if (p->n == PACKAGE_MESSAGES)
+		return;
+	struct package_message *m = &p->messages[p->n++];
+	*m = (struct package_message){0};
+	const char *colon = strstr(text, ": "), *slash = colon ? memrchr(text, '/', (size_t)(colon - text)) : NULL;
+	if (colon && memchr(text, '.', (size_t)(colon - text))) {
+		const char *file = slash ? slash + 1 : text;
+		snprintf(m->file, sizeof m->file, "%.*s", (int)(colon - file), file);
+		text = colon + 2;
+		colon = strstr(text, ": ");
+		if (colon && !memchr(text, ' ', (size_t)(colon - text))) {
+			snprintf(m->field, sizeof m->field, "%.*s", (int)(colon - text), text);
+			text = colon + 2;
+		}
+	}
+	snprintf(m->text, sizeof m->text, "%.599s", text);
+}
+
+static void check_text_file(struct package *out, const struct problem *p, const char *name, bool needed)
+{
+	CLEANUP_BUF struct buf b = {0};
+	char text[400];
+	struct err e = {0};
+	if (problem_file(p, name, &b, &e) < 0) {
+		snprintf(text, sizeof text, "%s: is not there: every package has one", name);
+		if (needed)
+			add_message(out, text);
+	} else if (!utf8_valid(buf_str(&b), b.size, NULL) || memchr(buf_str(&b), 0, b.size)) {
+		snprintf(text, sizeof text, "%s: is not UTF-8 text", name);
+		add_message(out, text);
+	} else if (!b.size) {
+		snprintf(text, sizeof text, "%s: is empty", name);
+		add_message(out, text);
+	}
+}
+
+static bool check_files(struct package *out, const struct problem *p)
+{
+	unsigned before = out->n;
+	check_text_file(out, p, "statement.en.md", true);
+	check_text_file(out, p, "statement.zh.md", false);
+	check_text_file(out, p, "starter.cu", true);
+	check_text_file(out, p, "oracle.c", true);
+	check_text_file(out, p, "reference.cu", true);
+	return out->n == before;
+}
+
+/* root/ID/VERSION/ID, or VERSION-2 and so on: the same version may come with other texts, and what grades keeps its files. */
+static int put_in_place(const char *root, const char *from, struct package *p, struct err *e)
+{
+	char path[600];
+	snprintf(path, sizeof path, "%s/%s", root, p->id);
+	if (keep_folder(path, 0755) < 0)
+		return err_errno(e, "cannot make %s", path);
+	for (unsigned i = 1; i < 10000; i++) {
+		char end[16] = "";
+		if (i > 1)
+			snprintf(end, sizeof end, "-%u", i);
+		snprintf(path, sizeof path, "%.400s/%s/%s%s", root, p->id, p->version, end);
+		if (mkdir(path, 0755) < 0) {
+			if (errno == EEXIST)
+				continue;
+			return err_errno(e, "cannot make %s", path);
+		}
+		snprintf(p->folder, sizeof p->folder, "%s/%s", path, p->id);
+		return rename(from, p->folder) < 0 ? err_errno(e, "cannot move the package to %s", p->folder) : 0;
+	}
+	return err_system(e, "%s has too many copies of one version", path);
+}
+
+int package_take(const char *root, const void *data, size_t size, bool check, struct package *out, struct err *e)
+{
+	CLEANUP(remove_workplace) struct workplace work = {""}, named = {""};
+	char at[800], folder[900];
+	memset(out, 0, sizeof *out);
+	if (keep_folder(root, 0755) < 0)
+		return err_errno(e, "cannot make %s", root);
+	snprintf(work.path, sizeof work.path, "%.400s/.new-XXXXXX", root);
+	if (!mkdtemp(work.path)) {
+		err_errno(e, "cannot make a folder in %s", root);
+		*work.path = 0;
+		return -1;
+	}
+	chmod(work.path, 0755);
+	snprintf(named.path, sizeof named.path, "%.480s.package", work.path);
+	CLEANUP(problem_closep) struct problem *p = NULL;
+	if (package_unpack(work.path, data, size, e) == 0 && find_package(work.path, at, sizeof at, e) == 0 &&
+	    name_package(work.path, at, folder, sizeof folder, out->id, e) == 0)
+		p = problem_open(folder, e);
+	if (!p) {
+		if (e->kind == ERR_INPUT)
+			add_message(out, e->text);
+		return -1;
+	}
+	snprintf(out->version, sizeof out->version, "%s", p->version);
+	if (!check_files(out, p))
+		return err_input(e, "the package is not complete");
+	return check ? 0 : put_in_place(root, folder, out, e);
+}
