@@ -96,8 +96,8 @@ int keep_file(const char *path, mode_t mode, const struct keep *what, struct err
 int keep_folder(const char *path, mode_t mode)
 {
 	char at[PATH_MAX];
-	if (*path != '/' || strlen(path) >= sizeof at)
-		return errno = ENAMETOOLONG, -1;
+	if (!*path || strlen(path) >= sizeof at)
+		return errno = *path ? ENAMETOOLONG : ENOENT, -1;
 	strcpy(at, path);
 	for (char *p = at + 1;; p++) {
 		char c = *p;
