@@ -3,6 +3,7 @@
 
 #include "ncu.h"
 #include "sanitize.h"
+#include "untold.h"
 
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/base/json.h"
@@ -154,18 +155,15 @@ static bool open_case(const struct case_report *r, const struct part *part)
 	return part->hidden || r->spec->visible || r->spec->timing;
 }
 
-/* The sentence; of a hidden case without its sizes, which stand there as " (N=8 K=256)". */
+/* The sentence; of a hidden case without what tells of its sizes. */
 static void put_why(struct json_writer *w, const char *why, const struct case_report *r, const struct part *part)
 {
-	char sizes[240], inside[200], text[1000];
-	snprintf(text, sizeof text, "%s", why);
-	if (r && !open_case(r, part)) {
-		sizes_text(&r->sizes, inside, sizeof inside);
-		snprintf(sizes, sizeof sizes, " (%s)", inside);
-		for (char *at; (at = strstr(text, sizes));)
-			memmove(at, at + strlen(sizes), strlen(at + strlen(sizes)) + 1);
-	}
-	json_write_string(w, "text", *text ? text : NULL);
+	CLEANUP_BUF struct buf text = {0};
+	if (r && !open_case(r, part))
+		untold(why, &text);
+	else
+		buf_adds(&text, why);
+	json_write_string(w, "text", text.size ? buf_str(&text) : NULL);
 }
 
 static void put_case(struct json_writer *w, const struct case_report *r, const struct part *part)

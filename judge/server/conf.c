@@ -71,7 +71,7 @@ static int unknown(const char *name, struct err *e)
 static bool among(const char *words, const char *word)
 {
 	size_t n = strlen(word);
-	for (const char *at = words; n && (at = strstr(at, word)); at += n)
+	for (const char *at = words; n && !strchr(word, ' ') && (at = strstr(at, word)); at += n)
 		if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
 			return true;
 	return false;

@@ -6,9 +6,9 @@
 #include "view.h"
 
 #include "../../sandbox/base/cleanup.h"
+#include "../untold.h"
 
 #include <cjson/cJSON.h>
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -131,41 +131,22 @@ void view_problem_members(struct json_writer *w, const struct store_problem *p, 
 
 /* ---- submissions and judgings ---- */
 
-/* Is "NAME=123 NAME=45)" what follows? */
-static size_t sizes_length(const char *at)
-{
-	const char *from = at;
-	for (;;) {
-		size_t name = 0;
-		while (isalnum((unsigned char)at[name]) || at[name] == '_')
-			name++;
-		if (!name || at[name] != '=' || !isdigit((unsigned char)at[name + 1]))
-			return 0;
-		at += name + 1;
-		while (isdigit((unsigned char)*at))
-			at++;
-		if (*at == ')')
-			return (size_t)(at + 1 - from);
-		if (*at != ' ')
-			return 0;
-		at++;
-	}
-}
-
 const char *view_without_sizes(struct arena *a, const char *text)
 {
+	CLEANUP_BUF struct buf out = {0};
 	if (!text)
 		return NULL;
-	char *out = arena_strdup(a, text), *to = out;
-	for (const char *at = text; *at;) {
-		size_t n = !strncmp(at, " (", 2) ? sizes_length(at + 2) : 0;
-		if (n)
-			at += 2 + n;
-		else
-			*to++ = *at++;
-	}
-	*to = 0;
-	return out;
+	untold(text, &out);
+	return arena_strdup(a, buf_str(&out));
+}
+
+/* What a judging's sentence is about may be a hidden case, unless it is of the compiler or a rule. */
+static const char *text_for(struct arena *a, const struct store_judging *j, bool whole)
+{
+	static const char *const open[] = {"AC", "CE", "RV", "SE", "TLE", "MLE", "OLE"};
+	for (size_t i = 0; j->verdict && i < sizeof open / sizeof *open; i++)
+		whole |= !strcmp(open[i], j->verdict);
+	return whole ? j->text : view_without_sizes(a, j->text);
 }
 
 static void judging_members(struct json_writer *w, const struct store_judging *j, bool whole)
@@ -188,7 +169,7 @@ static void judging_members(struct json_writer *w, const struct store_judging *j
 	write_time(w, "started", j->started);
 	write_time(w, "finished", j->finished);
 	json_write_string(w, "verdict", j->verdict);
-	json_write_string(w, "text", whole ? j->text : view_without_sizes(a, j->text));
+	json_write_string(w, "text", text_for(a, j, whole));
 	json_write_number(w, "score", j->score);
 	json_write_number(w, "efficiency", j->efficiency);
 	json_write_string(w, "tier", j->tier);

@@ -16,7 +16,7 @@ void view_group(struct json_writer *w, const char *key, const struct store_group
 void view_assignment(struct json_writer *w, const char *key, const struct store_assignment *a);
 /* A JSON text of the store, as a member; null if there is none. */
 void view_raw(struct json_writer *w, const char *key, const char *json);
-/* A sentence about hidden cases without their sizes. */
+/* A sentence about a hidden case without its sizes: no numbers but lines of the source. */
 const char *view_without_sizes(struct arena *a, const char *text);
 
 #endif
