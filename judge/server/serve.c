@@ -50,6 +50,21 @@ static void beside(const char *file, char *path)
 	memcpy(path, full, sizeof full);
 }
 
+/* What is relative still is so from here. */
+static int from_here(char *path, struct err *e)
+{
+	char full[CONF_TEXT];
+	CLEANUP_FREE char *here = getcwd(NULL, 0);
+	if (*path == '/')
+		return 0;
+	if (!here)
+		return err_errno(e, "cannot tell the current folder");
+	if ((size_t)snprintf(full, sizeof full, "%s/%s", here, path) >= sizeof full)
+		return err_input(e, "the data folder %s/%s: this path is too long", here, path);
+	memcpy(path, full, sizeof full);
+	return 0;
+}
+
 static int configure(const struct options *o, struct conf *c, struct err *e)
 {
 	const char *file = o->config ? o->config : access(standard_conf, F_OK) == 0 ? standard_conf : NULL;
@@ -70,7 +85,7 @@ static int configure(const struct options *o, struct conf *c, struct err *e)
 		c->workers = o->workers;
 	if (!*c->web)
 		snprintf(c->web, sizeof c->web, "%.399s", paths()->web);
-	return 0;
+	return from_here(c->data, e);
 }
 
 /* ---- start ---- */

@@ -1,4 +1,9 @@
 // What is done to web servers: smuggling, slowness, size, forgery, guessing, injection.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import https from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { assert, test } from "./harness.mjs";
 import { call, raw, signIn, start, addUser } from "./server.mjs";
 import { judged, world } from "./world.mjs";
@@ -282,6 +287,38 @@ test("files: nothing outside the folder of the pages, by no spelling", async () 
 	assert.equal((await call(server, "/api/v1/site", { method: "PUT", body: "x" })).status, 405);
 	assert.equal((await call(server, "/", { method: "POST", body: "x" })).status, 405);
 	assert.equal((await call(server, "/api/v1/site", { method: "HEAD" })).status, 200);
+});
+
+test("without a configuration it serves, and says how to make the first administrator", async () => {
+	const server = await start(null, ["--no-workers"]);
+	assert.equal((await call(server, "/healthz")).json.status, "ok");
+	await new Promise((r) => setTimeout(r, 50));
+	assert.match(server.log, /judge user add NAME --role admin --data \S+\/data/);
+	addUser(server, "first", "admin");
+	assert.equal((await call(server, "/api/v1/queue", { cookie: await signIn(server, "first") })).status, 200);
+	await assert.rejects(start("listen = nowhere"), /write an IPv4 or IPv6 address/);
+	await assert.rejects(start("prot = 1"), /line 2: no key "prot": did you mean port/);
+});
+
+test("TLS of its own: secure cookies, and a certificate that does not fit is told", async () => {
+	const folder = mkdtempSync(join(tmpdir(), "judge-tls-"));
+	const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+	execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost"], { stdio: "ignore" });
+	try {
+		const server = await start(`tls_certificate = ${cert}\ntls_key = ${key}`, ["--no-workers"]);
+		const answer = await new Promise((done, no) => {
+			const body = JSON.stringify({ name: "hugo", password: "correct horse" });
+			const rq = https.request({ port: server.port, host: "127.0.0.1", path: "/api/v1/users", method: "POST", rejectUnauthorized: false, headers: { "content-type": "application/json", "content-length": body.length } }, done);
+			rq.on("error", no);
+			rq.end(body);
+		});
+		answer.resume();
+		assert.equal(answer.statusCode, 201);
+		assert.match(answer.headers["set-cookie"][0], /; Secure$/);
+		await assert.rejects(start(`tls_certificate = ${key}\ntls_key = ${key}`), /TLS cannot be had/);
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
 });
 
 test("health and metrics", async () => {

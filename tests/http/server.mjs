@@ -8,15 +8,15 @@ import { join } from "node:path";
 const judge = join(process.cwd(), process.env.B ?? "build", "judge");
 const running = [];
 
-// Starts a server with these lines of judge.conf; resolves when it listens.
+// Starts a server with these lines of judge.conf (null: without one); resolves when it listens.
 export async function start(conf = "", options = []) {
 	const folder = mkdtempSync(join(tmpdir(), "judge-http-"));
-	writeFileSync(join(folder, "judge.conf"), `data = data\n${conf}\n`);
+	const config = conf === null ? [] : ["--config", join(folder, "site.conf")];
+	if (conf !== null) writeFileSync(join(folder, "site.conf"), `data = data\n${conf}\n`);
 	const server = { folder, data: join(folder, "data"), log: "", port: 0 };
-	const child = spawn(judge, ["serve", "--config", join(folder, "judge.conf"), "--port", "0", ...options], { cwd: folder });
+	const child = spawn(judge, ["serve", ...config, "--port", "0", ...options], { cwd: folder });
 	server.child = child;
 	server.ended = new Promise((done) => child.on("exit", (code, signal) => done({ code, signal })));
-	running.push(server);
 	await new Promise((done, no) => {
 		const hear = (text) => {
 			server.log += text;
@@ -28,8 +28,12 @@ export async function start(conf = "", options = []) {
 		};
 		child.stdout.on("data", hear);
 		child.stderr.on("data", hear);
-		child.on("exit", () => no(new Error(`judge serve ended: ${server.log}`)));
+		child.on("close", () => no(new Error(`judge serve ended: ${server.log}`)));
+	}).catch((e) => {
+		rmSync(folder, { recursive: true, force: true });
+		throw e;
 	});
+	running.push(server);
 	server.origin = `http://127.0.0.1:${server.port}`;
 	return server;
 }
