@@ -23,11 +23,17 @@ const char *excerpt_line(const char *source, size_t size, int line, size_t *leng
 	return source;
 }
 
+/* 1 too for what is no character, and for control characters of two bytes. */
 static size_t char_bytes(const char *p, size_t left)
 {
 	unsigned char c = (unsigned char)*p;
 	size_t n = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-	return n <= left ? n : 1;
+	if (n > left || (c == 0xc2 && (unsigned char)p[1] < 0xa0))
+		return 1;
+	for (size_t i = 1; i < n; i++)
+		if (((unsigned char)p[i] & 0xc0) != 0x80)
+			return 1;
+	return n;
 }
 
 /* Columns that the character at p takes when the cursor is at `at`. */

@@ -284,6 +284,8 @@ int session_reply(struct session *s, uint32_t kind, struct wire_reply *r, void *
 	size_t extra = size - sizeof *r;
 	if (r->error) {
 		packet[size] = 0;
+		if (!*text)
+			return session_lost(s, "sent an error without its text", e);
 		tame(packet + sizeof *r);
 		return r->error == ERR_INPUT ? err_input(e, "%s", text) : err_system(e, "device process: %s", text);
 	}

@@ -262,10 +262,11 @@ static int against_records(const struct visit *v, const struct entry *e, u128 by
 	const struct mem_block *b = v->c->block;
 	const struct record *r = &e->first;
 	for (uint32_t i = 0; i < e->n_records; i++) {
+		if (i)
+			r = &v->table->records[r->next];
 		if (r->warp != v->c->warp && !mem_ordered(b, v->c->warp, r->warp, r->epoch) &&
 		    against_record(v, e, bytes, r) < 0)
 			return -1;
-		r = &v->table->records[r->next];
 	}
 	return 0;
 }

@@ -118,7 +118,7 @@ MEM_INLINE void load_words(const struct lanes *l, uintptr_t memory, uint32_t *ro
 	const unsigned char *p = mem_from(memory, l->base);
 	if (l->strided)
 #pragma GCC unroll 4
-		for (unsigned i = 0; i < LANES; i++, p += l->stride)
+		for (unsigned i = 0; i < LANES; i++, p += (int64_t)l->stride)
 			memcpy(&row[i], p, 4);
 	else
 #pragma GCC unroll 4
