@@ -464,8 +464,8 @@ TEST_WITHIN(twenty_megabytes_parse_in_time, 60)
 
 TEST(output_of_nvcc)
 {
-	static const char *const files[] = {"tests/fuzz/corpus/gemv.ptx", "tests/fuzz/corpus/language.ptx",
-					    "tests/fuzz/corpus/matrix.ptx", "tests/fuzz/corpus/sm90.ptx"};
+	static const char *const files[] = {"tests/fuzz/corpus/ptx/gemv.ptx", "tests/fuzz/corpus/ptx/language.ptx",
+					    "tests/fuzz/corpus/ptx/matrix.ptx", "tests/fuzz/corpus/ptx/sm90.ptx"};
 
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		struct buf b = {0};

@@ -4,7 +4,8 @@
 #define P(x) ((((((((((x))))))))))
 #define Q(x) P(P(P(P(P(P(P(P(P(P(x))))))))))
 #define R(x) Q(Q(Q(Q(Q(Q(Q(Q(Q(Q(x))))))))))
-int deep = R(R(R(R(R(R(R(R(R(R(1))))))))));
+#define S(x) R(R(R(R(R(R(R(R(R(R(x))))))))))
+int deep = S(S(S(S(S(S(S(S(S(S(1))))))))));
 __global__ void twice(const float *x, float *y, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;

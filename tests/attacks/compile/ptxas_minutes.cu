@@ -9,7 +9,7 @@ __global__ void twice(const float *x, float *y, int n)
 	for (int i = 0; i < 128; i++)
 		v[i] = x[(i * n) & 63];
 #pragma unroll
-	for (int k = 0; k < 300; k++)
+	for (int k = 0; k < 3000; k++)
 #pragma unroll
 		for (int i = 0; i < 128; i++)
 			v[i] = fmaf(v[(i * 37 + k) & 127], v[(i * 11 + 5 * k) & 127], v[i]);
