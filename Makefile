@@ -34,7 +34,7 @@ FUZZ  = $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 PROBLEMS = $(patsubst problems/%/oracle.c,$(B)/problems/%/oracle,$(wildcard problems/*/oracle.c))
 PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/ptx/profiles/*.json))
 
-.PHONY: all demo test test-gpu unit fuzz fuzzers bench bundle clean install setup help
+.PHONY: web all demo test test-gpu unit fuzz fuzzers bench bundle clean install setup help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -164,6 +164,7 @@ install: all    ## copy to PREFIX (default /usr/local)
 	cp -r reference/*.h reference/oracle_main.c reference/peaks.cu $(DESTDIR)$(PREFIX)/share/judge/reference/
 	for p in $(notdir $(patsubst %/,%,$(dir $(PROBLEMS)))); do \
 		install -D -m 755 $(B)/problems/$$p/oracle $(DESTDIR)$(PREFIX)/lib/judge/problems/$$p/oracle; done
+	[ ! -d $(B)/web ] || cp -r $(B)/web $(DESTDIR)$(PREFIX)/share/judge/
 
 # Everything in one folder, for a machine that has CUDA but not our libraries' packages.
 bundle: all     ## build/bundle: the judge with its libraries, for a machine with a GPU and no packages of ours
@@ -173,6 +174,10 @@ bundle: all     ## build/bundle: the judge with its libraries, for a machine wit
 	mkdir -p $(B)/bundle/lib/judge/libraries
 	ldd $(B)/judge | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | grep -Ev '/lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so' | xargs cp -L -t $(B)/bundle/lib/judge/libraries
 	mkdir -p $(B)/bundle/tests && cp -r tests/gpu tests/problems tests/programs tests/cheats $(B)/bundle/tests/
+
+# The pages of judge serve; needs Node 18 or later and npm.
+web:            ## build/web: the pages of judge serve (needs Node 18 and npm)
+	$(Q)cd web && npm ci --no-audit --no-fund --loglevel=error && npx tsc --noEmit && node build.mjs $(abspath $(B)/web)
 
 clean:          ## remove build/
 	rm -rf build

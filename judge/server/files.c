@@ -190,7 +190,7 @@ void files_answer(struct files *f, struct request *r)
 		send_file(f, r, r->path, 200);
 	} else if (!known(f, "/index.html")) {
 		r->reply.page = true;
-		reply_text(r, 503, "text/plain; charset=utf-8", "The pages are not built: run make, or see the API at /api/v1/openapi.json\n");
+		reply_text(r, 503, "text/plain; charset=utf-8", "The pages are not built: run make web, or see the API at /api/v1/openapi.json\n");
 	} else {
 		const char *last = strrchr(r->path, '/');
 		if (is_page(r->path) || !strchr(last, '.'))
