@@ -72,6 +72,12 @@ static enum outcome give_way(struct exec *x)
 	return YIELD;
 }
 
+/* After what can repeat without an end: branches back, through tables, and calls, of which a tree grows without any loop. */
+static enum outcome go_on(struct exec *x)
+{
+	return ++x->warp->effort >= SHARE ? give_way(x) : SWITCH;
+}
+
 static enum outcome diverge(struct exec *x, uint32_t taken, uint32_t target)
 {
 	struct split *s = x->split, *rest = warp_split(x->warp, s);
@@ -81,8 +87,7 @@ static enum outcome diverge(struct exec *x, uint32_t taken, uint32_t target)
 	rest->pc = pc + 1;
 	s->mask = taken;
 	s->pc = target;
-	x->warp->effort++;
-	return x->warp->effort >= SHARE ? give_way(x) : SWITCH;
+	return go_on(x);
 }
 
 static enum outcome lanes_exit(struct exec *x, uint32_t m)
@@ -116,7 +121,7 @@ static enum outcome table_branch(struct exec *x, const struct insn *in, uint32_t
 		to->pc = t->targets[k];
 		m &= ~same;
 	}
-	return SWITCH;
+	return go_on(x);
 }
 
 /* Instructions that end the run of a split, or may. */
@@ -133,8 +138,7 @@ static enum outcome run_control(struct exec *x, const struct insn *in, uint32_t 
 	case K_BRX:
 		return table_branch(x, in, m);
 	case K_CALL:
-		r = call_enter(x, in, m);
-		break;
+		return call_enter(x, in, m) < 0 ? FAULT : go_on(x);
 	case K_RET:
 		r = call_return(x, m);
 		break;

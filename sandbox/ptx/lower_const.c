@@ -178,11 +178,11 @@ static bool is_identity(const struct ptx_insn *in)
 
 static int64_t param_constant(struct lower *l, const struct ptx_insn *in, unsigned element, const struct reg *d)
 {
-	enum ptx_type t = in->types[in->n_types - 1];
+	enum ptx_type t = in->n_types ? in->types[in->n_types - 1] : PTX_T_NONE;
 	unsigned bytes = ptx_type_bits(t) / 8;
 	const struct ptx_operand *o = &in->ops[1];
 	uint64_t offset = o->var->address + o->imm + element * bytes;
-	if (bytes > 8 || offset + bytes > l->f->param_bytes)
+	if (!bytes || bytes > 8 || offset > l->f->param_bytes || bytes > l->f->param_bytes - offset)
 		return -1;
 	bool sign = t == PTX_T_S8 || t == PTX_T_S16 || t == PTX_T_S32;
 	return const_add(l, &(struct constant){.kind = CONST_PARAM, .bits = d->narrow ? d->narrow : d->bits, .size = (uint8_t)bytes,

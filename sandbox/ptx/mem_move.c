@@ -193,7 +193,7 @@ MEM_INLINE void transpose4(quad a, quad b, quad c, quad d, uint32_t *const r[4],
 }
 
 /* Four 32-bit elements, all lanes, evenly spaced or anywhere. */
-MEM_INLINE void load_v4_strided(const unsigned char *p, uint64_t s, void *const *rows)
+MEM_INLINE void load_v4_strided(const unsigned char *p, int64_t s, void *const *rows)
 {
 	uint32_t *r[4];
 	for (unsigned e = 0; e < 4; e++)
@@ -295,7 +295,7 @@ MEM_FAST void mem_move_in(const struct lanes *l, uintptr_t memory, const struct 
 	else if (all && l->strided && l->stride == l->size && load_contiguous(mem_from(memory, l->base), op, rows))
 		return;
 	else if (all && op->n == 4 && op->bytes == 4 && !op->wide && l->strided)
-		load_v4_strided(mem_from(memory, l->base), l->stride, rows);
+		load_v4_strided(mem_from(memory, l->base), (int64_t)l->stride, rows);
 	else if (all && op->n == 4 && op->bytes == 4 && !op->wide)
 		load_v4(memory, l->addr, rows);
 	else if (all && op->n == 1 && op->bytes == 4 && !op->wide && rows[0])
