@@ -174,7 +174,7 @@ static int lower_kernel_param(struct lower *l, const struct ptx_insn *in)
 		uint64_t offset = in->ops[1].var->address + in->ops[1].imm + i * bytes;
 		if (elems[i].kind == PTX_O_SINK)
 			continue;
-		if (bytes > 8 || (bits != 32 && bits != 64) || offset + bytes > l->f->param_bytes)
+		if (bytes > 8 || (bits != 32 && bits != 64) || offset > l->f->param_bytes || bytes > l->f->param_bytes - offset)
 			return lower_unsupported(l, in);
 		uint32_t from = const_row(l, const_add(l, &(struct constant){.kind = CONST_PARAM, .bits = (uint8_t)(narrow ? narrow : bits),
 			.size = (uint8_t)bytes, .sign = is_signed(t), .value = offset}));
