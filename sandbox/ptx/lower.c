@@ -113,6 +113,7 @@ uint32_t lower_row(struct lower *l, const struct ptx_operand *o, unsigned bits)
 {
 	switch (o->kind) {
 	case PTX_O_REG:
+		l->misfit |= bits > l->regs[o->reg].bits;	/* its row would end too early */
 		return reg_row(l, (uint32_t)o->reg);
 	case PTX_O_INT:
 	case PTX_O_F32:
@@ -126,6 +127,7 @@ uint32_t lower_row(struct lower *l, const struct ptx_operand *o, unsigned bits)
 		lower_callee(l, o->func);
 		return const_row(l, const_add(l, &(struct constant){.kind = CONST_FUNC, .bits = 64, .value = o->func->index}));
 	default:
+		l->misfit |= o->kind != PTX_O_SINK;
 		return NO_ROW;
 	}
 }
@@ -280,12 +282,20 @@ static int emit_special_move(struct lower *l, const struct ptx_insn *in)
 
 /* ---- one function ---- */
 
-static int emit_insn(struct lower *l, const struct ptx_insn *in)
+/* What stands where a result goes. */
+static bool takes_result(const struct ptx_operand *o)
 {
-	if (is_special_move(in))
-		return emit_special_move(l, in);
+	return o->kind == PTX_O_REG || o->kind == PTX_O_PAIR || o->kind == PTX_O_SINK || o->kind == PTX_O_VEC;
+}
+
+static int emit_kind(struct lower *l, const struct ptx_insn *in)
+{
 	if (l->is_alu[l->current])
 		return emit_alu(l, in, &l->choices[l->current]);
+	if (regs_has_destination(in) && !takes_result(&in->ops[0]))
+		return lower_unsupported(l, in);
+	if (is_special_move(in))
+		return emit_special_move(l, in);
 	int (*const parts[])(struct lower *, const struct ptx_insn *) = {lower_memory, lower_async, lower_sync, lower_control};
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		int r = parts[i](l, in);
@@ -293,6 +303,13 @@ static int emit_insn(struct lower *l, const struct ptx_insn *in)
 			return r < 0 ? -1 : 0;
 	}
 	return lower_unsupported(l, in);
+}
+
+static int emit_insn(struct lower *l, const struct ptx_insn *in)
+{
+	if (emit_kind(l, in) < 0)
+		return -1;
+	return l->misfit ? lower_unsupported(l, in) : 0;
 }
 
 static int choose(struct lower *l)

@@ -60,6 +60,7 @@ struct lower {
 
 	const struct access **sites;
 	uint32_t *site_insn, n_sites, room_sites;
+	bool misfit;			/* an operand was not what its instruction takes: nothing may run */
 	struct ptx_func **callees;
 	uint32_t n_callees, room_callees;
 	const struct ptx_var **shared;

@@ -406,14 +406,14 @@ static int lower_stack(struct lower *l, const struct ptx_insn *in)
 		return lower_unsupported(l, in);
 	struct insn to = {.kind = K_OP, .guard = NO_ROW};
 	to.op = in->op == PTX_ALLOCA ? exec_alloca : in->op == PTX_STACKSAVE ? exec_stacksave : exec_stackrestore;
-	to.d = lower_row(l, &in->ops[0], 64);
 	to.aux = lower_width(l, &in->ops[0]);
+	to.d = lower_row(l, &in->ops[0], in->op == PTX_ALLOCA || to.aux != 32 ? 64 : 32);
 	if (in->op == PTX_ALLOCA) {
-		to.a = lower_row(l, &in->ops[1], 64);
+		to.aux = lower_width(l, &in->ops[1]) == 32 ? 32 : 64;
+		to.a = lower_row(l, &in->ops[1], to.aux);
 		to.imm = in->n_ops > 2 && in->ops[2].imm ? (uint32_t)in->ops[2].imm : 8;
 		if (to.imm & (to.imm - 1) || to.imm > 128)
 			return lower_fail(l, in, "alloca: an alignment of %u", to.imm);
-		to.aux = lower_width(l, &in->ops[1]) == 32 ? 32 : 64;
 	}
 	struct insn *at = lower_emit(l, K_OP);
 	*at = to;

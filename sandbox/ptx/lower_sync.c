@@ -8,7 +8,7 @@ static int emit_barrier(struct lower *l, const struct ptx_insn *in, const struct
 {
 	struct insn *to = lower_emit(l, K_BARRIER);
 	to->detail = lower_detail(l, b, sizeof *b);
-	to->d = d ? lower_row(l, d, 32) : NO_ROW;
+	to->d = d ? lower_row(l, d, b->d_pred ? 1 : 32) : NO_ROW;
 	to = &l->code[l->n_code - 1];
 	lower_guard(l, in, to);
 	return 1;

@@ -234,7 +234,8 @@ static int sequence(struct parser *p, struct ptx_operand *o, enum ptx_operand_ki
 	parser_advance(p);
 	if (parser_memory(p, p->elements.size - from) < 0)
 		return -1;
-	o->elems = arena_dup(p->arena, p->elements.data + from, p->elements.size - from);
+	if (o->n)
+		o->elems = arena_dup(p->arena, p->elements.data + from, p->elements.size - from);
 	p->elements.size = from;
 	return 0;
 }
