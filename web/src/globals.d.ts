@@ -1,0 +1,1 @@
+declare const MATH_CSS: string;
