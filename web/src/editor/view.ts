@@ -174,7 +174,7 @@ export function createCodeView(parent: HTMLElement, o: CodeViewOptions): CodeVie
 				o.readOnly ? EditorState.readOnly.of(true) : [indentOnInput(), keymap.of([indentWithTab])],
 				keymap.of([...defaultKeymap.filter((k) => k.key !== "Mod-Enter"), ...historyKeymap, ...searchKeymap]),
 				languageOf(o), syntaxHighlighting(highlight), look,
-				EditorView.contentAttributes.of({ "aria-label": o.label, ...(o.readOnly ? { "aria-readonly": "true" } : {}) }),
+				EditorView.contentAttributes.of({ "aria-label": o.label, tabindex: "0", ...(o.readOnly ? { "aria-readonly": "true" } : {}) }),
 				EditorView.updateListener.of((u) => {
 					if (u.docChanged) o.onChange?.(u.state.doc.toString());
 					if (!u.selectionSet) return;
