@@ -146,7 +146,7 @@ test("PTX and source are linked both ways, until the source is edited", async ()
 	await page.keyboard.type(" ");
 	await page.getByText("Stale: the source was edited since.").waitFor();
 	assert.equal(await page.locator(".editor-pane .cm-heat-bar").count(), 0);
-	await page.keyboard.press("Backspace");
+	await page.keyboard.press("Control+z");
 	await page.locator(".editor-pane .cm-heat-bar").first().waitFor();
 });
 

@@ -21,7 +21,11 @@ export async function open(server, { cookie, lang = "en-GB", dark = false, width
 	}
 	const page = await context.newPage();
 	page.faults = [];
+	page.open = new Set();
+	page.on("requestfinished", (r) => page.open.delete(r));
+	page.on("requestfailed", (r) => page.open.delete(r));
 	page.on("request", (r) => {
+		page.open.add(r);
 		if (!r.url().startsWith(server.origin) && !r.url().startsWith("data:")) page.faults.push(`request to ${r.url()}`);
 	});
 	page.on("pageerror", (e) => page.faults.push(`error: ${e.stack ?? e}`));
@@ -40,11 +44,10 @@ export async function closeBrowser() {
 export async function settled(page) {
 	await page.locator("main").waitFor();
 	await page.waitForFunction(() => !document.querySelector(".waiting") && !document.querySelector("span.math:not([data-set])"));
-	await page.waitForLoadState("networkidle");
+	for (let quiet = 0; quiet < 3; quiet = page.open.size ? 0 : quiet + 1) await page.waitForTimeout(40);
 	await page.evaluate(() => document.fonts.ready);
 }
 
-const noted = new Set();
 const pictures = async (page, name) => {
 	if (!look) return;
 	mkdirSync(look, { recursive: true });
@@ -80,8 +83,6 @@ export async function inspect(page, name) {
 		return `${out} px too wide: ${who.slice(-2).map((e) => e.outerHTML.slice(0, 120)).join(" | ")}`;
 	});
 	if (wide) wrong.push(`${name}, 360 px: ${wide}`);
-	if (!noted.has(name)) for (const v of await violations(page)) wrong.push(`${name}, 360 px: ${v}`);
-	noted.add(name);
 	await pictures(page, `${name}-narrow-dark`);
 	await page.emulateMedia({ colorScheme: "light" });
 	await pictures(page, `${name}-narrow`);

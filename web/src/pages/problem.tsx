@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, lastQuota } from "../api";
 import type { CodeView } from "../editor/view";
-import { ago, bytes, micros, percent, score, sizes } from "../format";
+import { ago, bytes, count, micros, percent, score, sizes } from "../format";
 import { isMac, useKeys, useLoad, usePages, useTitle } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
 import { useJudging } from "../judging";
@@ -21,10 +21,11 @@ const draftKey = (id: string) => `draft:${id}`;
 const mod = isMac ? "⌘" : "Ctrl";
 
 function Facts({ problem }: { problem: Problem }) {
+	const lang = useLanguage();
 	const s = problem.score;
 	const rules = Object.entries(problem.rules).filter(([, v]) => v !== null && v !== false);
 	const limits = Object.entries(problem.limits).filter(([, v]) => v !== null);
-	const figure = (k: string, v: number | string | boolean | null) => (/bytes/.test(k) && typeof v === "number" ? bytes(v) : String(v));
+	const figure = (k: string, v: number | string | boolean | null) => (typeof v !== "number" ? String(v) : /bytes/.test(k) ? bytes(v) : count(v, lang));
 	return (
 		<section class="facts">
 			<h2>{t("limits_and_score")}</h2>

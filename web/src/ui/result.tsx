@@ -214,6 +214,7 @@ function Head({ judging, onCancel }: { judging: Judging; onCancel?: () => void }
 	);
 }
 
+// A sentence with its figures left out, as students get it of a hidden case, says no more than the verdict does.
 export function Result({ judging, rules, onLine, onCancel }: { judging: Judging; rules: Score | null; onLine?: (n: number, column?: number) => void; onCancel?: () => void }) {
 	const done = judging.state === "done";
 	const points = useLoad((s) => (done && judging.timing?.length ? api.points(judging.problem, judging.device)(s) : Promise.resolve(null)), `points:${judging.id}:${done}`);
@@ -222,7 +223,7 @@ export function Result({ judging, rules, onLine, onCancel }: { judging: Judging;
 		<article class="result">
 			<Head judging={judging} onCancel={onCancel} />
 			{(judging.state === "queued" || judging.state === "running") && <Steps judging={judging} />}
-			{done && judging.verdict && judging.text && <p class="why">{judging.text}</p>}
+			{done && judging.verdict && judging.text && !/\.\.\.|…/.test(judging.text) && <p class="why">{judging.text}</p>}
 			{judging.note && <p class="why faint">{judging.note}</p>}
 			{judging.efficiency !== null && judging.efficiency !== undefined && <Gauge efficiency={judging.efficiency} rules={rules} />}
 			{gone.length > 0 && <Diagnostics list={gone} onLine={onLine} />}
