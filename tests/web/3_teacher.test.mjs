@@ -1,4 +1,5 @@
 // What an instructor does: a class with an assignment, a package that is refused and one that is taken, queue, devices, judging again.
+import { readFileSync } from "node:fs";
 import { assert, test } from "../http/harness.mjs";
 import { inspect, open, settled } from "./browser.mjs";
 import { judged, packageFile, right, world } from "./world.mjs";
@@ -86,6 +87,20 @@ test("a set is judged again after a look at how many", async () => {
 	await page.locator("tbody a", { hasText: /^\d+$/ }).first().click();
 	await page.locator(".bench-head select option").nth(1).waitFor({ state: "attached" });
 	await settled(page);
+});
+
+test("a problem with batches: speedup by batch size, with its table", async () => {
+	const w = await world();
+	const source = readFileSync("problems/w4a16-gemm/submissions/accepted/step3_fused_mma.cu", "utf8");
+	const sent = (await w.ask("bob", "/submissions", { method: "POST", json: { problem: "w4a16-gemm", source, name: "fused.cu" } })).json;
+	assert.equal((await judged(w, "bob", sent.id)).verdict, "AC");
+	await page.goto(`/submissions/${sent.id}`);
+	const plot = page.locator("figure.plot", { hasText: "Speedup by batch size" });
+	await plot.locator("circle").nth(3).waitFor();
+	await plot.getByText("As a table").click();
+	assert.deepEqual(await plot.locator("tbody td:first-child").allInnerTexts(), ["1", "4", "32", "128"]);
+	await plot.scrollIntoViewIfNeeded();
+	await inspect(page, "speedup");
 });
 
 test("an administrator changes roles", async () => {

@@ -59,7 +59,7 @@ const look = EditorView.theme({
 	"&": { height: "100%", fontSize: "13px", color: "var(--ink)", backgroundColor: "var(--code)" },
 	".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", fontVariantLigatures: "none" },
 	".cm-content": { caretColor: "var(--ink)", padding: "6px 0" },
-	"&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+	"&.cm-focused": { outline: "none" },	// the host shows the focus, above everything
 	"&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--select)" },
 	".cm-cursor": { borderLeftColor: "var(--ink)" },
 	".cm-gutters": { backgroundColor: "var(--code)", color: "var(--faint)", border: "none" },

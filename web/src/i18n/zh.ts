@@ -37,7 +37,7 @@ export const zh: Dictionary = {
 	book: "账目", b_launches: "内核启动次数", b_passes: "权重读取遍数", b_intermediates: "中间结果", b_sectors: "每次请求的扇区数", b_sectors_text: "读 {load}，写 {store}", b_used: "读入字节的利用率", b_conflicts: "存储体冲突", b_conflicts_text: "{all} 个 wavefront 中有 {n} 个",
 	b_dram: "DRAM", b_dram_text: "读 {read}，写 {write}", b_occupancy: "占用率", b_scratch: "临时显存",
 	profile_lines: "各源代码行的开销", share: "占比", instructions: "指令", requests: "请求", sectors: "扇区", conflicts: "冲突",
-	judging: "评测", judging_n: "评测 {n}", version: "版本", seed: "种子", modelled: "时间为模型估算，并非实测",
+	judging: "评测", judging_n: "评测 {n}", version: "版本", seed: "种子", modelled: "时间为模型估算，并非实测。",
 	roofline: "Roofline 图", intensity: "FLOP/字节", intensity_axis: "所需计算强度：FLOP/字节", rate: "FLOP/s", someone: "他人", legend_other: "他人", legend_mine: "我的提交", legend_now: "本次提交",
 	speedup: "各批大小的加速比", batch_axis: "批大小 M", speedup_axis: "倍数",
 	submission: "提交", submission_n: "提交 {n}", any_problem: "所有题目", any_verdict: "所有判定", pending: "尚未评测", user: "用户", when: "时间", compare: "比较两者", compare_hint: "勾选两个提交进行比较", choose_n: "勾选提交 {n}",

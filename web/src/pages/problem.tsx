@@ -6,7 +6,7 @@ import { ago, bytes, count, micros, percent, score, sizes } from "../format";
 import { isMac, useKeys, useLoad, usePages, useTitle } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
 import { useJudging } from "../judging";
-import { useSite, useUser } from "../session";
+import { deviceName, useSite, useUser } from "../session";
 import type { Problem, Scope, Submission } from "../types";
 import { Icon } from "../ui/icons";
 import { Choice, Confirm, Empty, ErrorBox, errorText, Meter, More, signInUrl, TableBox, Tabs, useTab, Waiting } from "../ui/parts";
@@ -201,7 +201,7 @@ function Bench({ problem }: { problem: Problem }) {
 		<div class="submit-bar">
 			{error !== null && <p class="field-error" role="alert">{errorText(error)}</p>}
 			<div class="submit-row">
-				<Choice compact label={t("device")} value={chosen} options={devices.map((d) => [d.id, d.name])} onValue={(v) => { setDevice(v); localStorage.setItem("device", v); }} />
+				<Choice compact label={t("device")} value={chosen} options={devices.map((d) => [d.id, deviceName(d)])} onValue={(v) => { setDevice(v); localStorage.setItem("device", v); }} />
 				{quota && <span class="quota faint">{t("quota", { n: quota.remaining, all: quota.limit })}</span>}
 				<span class="space" />
 				{user ? <>
