@@ -85,7 +85,7 @@ test("a draft is kept, Esc and Tab leave the editor, the starter comes back when
 test("a compile error stands on its line", async () => {
 	await setSource(page, broken);
 	await page.keyboard.press("Control+Enter");
-	await page.locator(".result-verdict", { hasText: "Compile error" }).waitFor({ timeout: 45000 });
+	await page.locator(".result-verdict", { hasText: "Compile error" }).waitFor({ timeout: 90000 });
 	const told = Number(/\d+/.exec(await page.locator(".diagnostics .where").first().innerText())[0]);
 	await page.locator(".cm-lint-marker-error").first().waitFor();
 	await page.locator(".diagnostics .where button").first().click();
@@ -103,7 +103,7 @@ test("a wrong submission shows what was expected and what came, its progress com
 		}).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
 	});
 	await page.getByRole("button", { name: "Submit" }).click();
-	await page.locator(".result-verdict", { hasText: "Wrong answer" }).waitFor({ timeout: 45000 });
+	await page.locator(".result-verdict", { hasText: "Wrong answer" }).waitFor({ timeout: 90000 });
 	const seen = await page.evaluate(() => window.seen);
 	assert.ok(seen.includes("Compile"), `progress showed ${seen}`);
 	await page.getByRole("columnheader", { name: "Expected" }).waitFor();
@@ -115,13 +115,13 @@ test("a wrong submission shows what was expected and what came, its progress com
 test("the samples alone, by Ctrl+'", async () => {
 	await setSource(page, right);
 	await page.keyboard.press("Control+'");
-	await page.locator(".result-verdict", { hasText: "Accepted" }).waitFor({ timeout: 45000 });
+	await page.locator(".result-verdict", { hasText: "Accepted" }).waitFor({ timeout: 90000 });
 	await page.getByText("2 of 2 right").waitFor();
 });
 
 test("a right submission: efficiency, roofline, book, the profile in the gutter", async () => {
 	await page.getByRole("button", { name: "Submit" }).click();
-	await page.locator(".figure", { hasText: "Efficiency" }).waitFor({ timeout: 45000 });
+	await page.locator(".figure", { hasText: "Efficiency" }).waitFor({ timeout: 90000 });
 	assert.match(await page.locator(".result-verdict").innerText(), /Accepted/);
 	const plot = page.locator("figure.plot", { hasText: "Roofline" });
 	await plot.locator("circle.dot.now[r='6']").waitFor();

@@ -80,7 +80,7 @@ test("a set is judged again after a look at how many", async () => {
 	await page.getByText("1 submission fits.").waitFor();
 	await page.getByRole("button", { name: "Judge 1 again" }).click();
 	await page.getByRole("dialog").getByRole("button", { name: "Judge 1 again" }).click();
-	await page.getByText("1 of 1 done").waitFor({ timeout: 45000 });
+	await page.getByText("1 of 1 done").waitFor({ timeout: 90000 });
 	await page.getByText("No verdict and no score changed.").waitFor();
 	await inspect(page, "manage-rejudge");
 	await page.goto("/submissions?user=bob");
@@ -122,7 +122,7 @@ test("when no stream comes through, progress is asked for", async () => {
 	await page.route("**/events*", (r) => (r.request().headers().accept?.includes("event-stream") ? r.abort() : r.continue()));
 	const sent = (await ask("bob", "/submissions", { method: "POST", json: { problem: "int4-gemv", source: right, name: "bob.cu", scope: "samples" } })).json;
 	await page.goto(`/submissions/${sent.id}`);
-	await page.locator(".result-verdict", { hasText: "Accepted" }).waitFor({ timeout: 45000 });
+	await page.locator(".result-verdict", { hasText: "Accepted" }).waitFor({ timeout: 90000 });
 });
 
 test("a judging is cancelled", async () => {

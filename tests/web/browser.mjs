@@ -14,7 +14,7 @@ let browser;
 export async function open(server, { cookie, lang = "en-GB", dark = false, width = 1280 } = {}) {
 	browser ??= await chromium.launch({ executablePath: execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim(), args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"] });
 	const context = await browser.newContext({ baseURL: server.origin, locale: lang, colorScheme: dark ? "dark" : "light", viewport: { width, height: width < 600 ? 740 : 800 }, reducedMotion: "reduce" });
-	context.setDefaultTimeout(20000);
+	context.setDefaultTimeout(30000);
 	if (cookie) {
 		const [name, value] = cookie.split("=");
 		await context.addCookies([{ name, value, url: server.origin, httpOnly: true }]);
