@@ -34,11 +34,11 @@ FUZZ  = $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 PROBLEMS = $(patsubst problems/%/oracle.c,$(B)/problems/%/oracle,$(wildcard problems/*/oracle.c))
 PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/ptx/profiles/*.json))
 
-.PHONY: web all demo test test-gpu unit fuzz fuzzers bench bundle clean install setup help
+.PHONY: all demo test test-gpu unit web pages fuzz fuzzers bench bundle clean install setup setup-web help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/judge $(B)/libguest.a $(PROBLEMS) $(PROFILES)
+all: $(B)/judge $(B)/libguest.a $(PROBLEMS) $(PROFILES) $(if $(shell command -v npm),pages)
 
 help:           ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 22
@@ -47,8 +47,8 @@ demo: setup     ## install what is missing, build, grade the INT4 sample on the 
 	$(Q)$(MAKE) --no-print-directory -j2 all
 	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/step1_textbook.cu
 
-test: setup     ## install what is missing, build, run every test
-	$(Q)$(MAKE) --no-print-directory -j2 all $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%) $(B)/storm
+test: setup-web ## install what is missing, build, run every test
+	$(Q)$(MAKE) --no-print-directory -j2 all web $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%) $(B)/storm
 	$(Q)B=$(B) SAN=$(SAN) tests/run
 
 test-gpu: setup ## on a machine with a GPU: the tests that need one
@@ -73,6 +73,19 @@ bench: setup    ## speed of compile step, jail and emulator, as ratios taken in 
 
 setup:
 	$(Q)tests/setup "$(CUDA)"
+setup-web:
+	$(Q)tests/setup "$(CUDA)" npm chromium fonts-noto-cjk
+
+# The browser side.  Nothing else needs it: where its packages cannot be had, all but the pages is made.
+web: $(B)/web/index.html	## the pages (wants npm)
+pages:
+	$(Q)$(MAKE) --no-print-directory web || echo "judge: the pages of judge serve could not be built; all else can (make web says more)"
+$(B)/web/index.html: web/node_modules/.package-lock.json web/build.mjs $(shell find web/src -type f)
+	@mkdir -p $(B) && echo "  WEB   $(B)/web"
+	$(Q)cd web && node_modules/.bin/tsc --noEmit && node build.mjs $(abspath $(B)/web)
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@echo "  NPM   web/node_modules"
+	$(Q)cd web && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
 $(B)/judge: $(B)/obj/judge/main.o $(JUDGE) $(OBJ)
 	@echo "  LD    $@"
@@ -161,10 +174,10 @@ install: all    ## copy to PREFIX (default /usr/local)
 	install -D -m 644 judge/judge.1 $(DESTDIR)$(PREFIX)/share/man/man1/judge.1
 	mkdir -p $(DESTDIR)$(PREFIX)/share/judge/reference
 	cp -r problems $(B)/profiles $(DESTDIR)$(PREFIX)/share/judge/
+	[ ! -d $(B)/web ] || cp -r $(B)/web $(DESTDIR)$(PREFIX)/share/judge/
 	cp -r reference/*.h reference/oracle_main.c reference/peaks.cu $(DESTDIR)$(PREFIX)/share/judge/reference/
 	for p in $(notdir $(patsubst %/,%,$(dir $(PROBLEMS)))); do \
 		install -D -m 755 $(B)/problems/$$p/oracle $(DESTDIR)$(PREFIX)/lib/judge/problems/$$p/oracle; done
-	[ ! -d $(B)/web ] || cp -r $(B)/web $(DESTDIR)$(PREFIX)/share/judge/
 
 # Everything in one folder, for a machine that has CUDA but not our libraries' packages.
 bundle: all     ## build/bundle: the judge with its libraries, for a machine with a GPU and no packages of ours
@@ -174,10 +187,6 @@ bundle: all     ## build/bundle: the judge with its libraries, for a machine wit
 	mkdir -p $(B)/bundle/lib/judge/libraries
 	ldd $(B)/judge | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | grep -Ev '/lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so' | xargs cp -L -t $(B)/bundle/lib/judge/libraries
 	mkdir -p $(B)/bundle/tests && cp -r tests/gpu tests/problems tests/programs tests/cheats $(B)/bundle/tests/
-
-# The pages of judge serve; needs Node 18 or later and npm.
-web:            ## build/web: the pages of judge serve (needs Node 18 and npm)
-	$(Q)cd web && npm ci --no-audit --no-fund --loglevel=error && npx tsc --noEmit && node build.mjs $(abspath $(B)/web)
 
 clean:          ## remove build/
 	rm -rf build

@@ -81,7 +81,7 @@ static void allow(struct exchange *x, double seconds)
 
 /* ---- sending ---- */
 
-static const char csp_page[] = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+static const char csp_page[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
 	"font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; "
 	"frame-ancestors 'none'";
 static const char csp_data[] = "default-src 'none'; frame-ancestors 'none'; sandbox";

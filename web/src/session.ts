@@ -1,7 +1,8 @@
 // Who is signed in, and what this site offers.
 import { api } from "./api";
+import { t } from "./i18n";
 import { store, useStore } from "./store";
-import type { Role, Site, User } from "./types";
+import type { Device, Role, Site, User } from "./types";
 
 export const site = store<Site | null>(null);
 export const useSite = () => useStore(site) as Site;
@@ -18,3 +19,6 @@ export function setUser(user: User | null): void {
 export async function loadSite(): Promise<void> {
 	site.set(await api.site());
 }
+
+/** A modelled device never looks like a real one. */
+export const deviceName = (d: Device) => (d.kind === "emulated" ? `${d.name} (${t("kind_emulated")})` : d.name);

@@ -89,7 +89,7 @@ export function Roofline({ points, current }: { points: Points; current: number 
 				const mid = Math.sqrt(left * k);
 				return (
 					<svg width={w} height={h} role="img" aria-labelledby={id}>
-						<Axes w={w} h={h} x={{ at: x, ticks: powers(x0, x1, 10), text: short, label: t("intensity_axis") }}
+						<Axes w={w} h={h} x={{ at: x, ticks: powers(x0, x1, 10), text: (v) => String(Number(v.toPrecision(3))), label: t("intensity_axis") }}
 							y={{ at: y, ticks: powers(y0, y1, 10), text: (v) => rate(v).replace(".00", "").replace(/\.0 /, " ").replace("FLOP/s", "F/s"), label: t("rate") }} />
 						<path d={`${line}L${x(x1)} ${h - pad.bottom}L${x(left)} ${h - pad.bottom}Z`} class="under-roof" />
 						<path d={line} class="roof" />

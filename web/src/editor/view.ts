@@ -59,7 +59,7 @@ const look = EditorView.theme({
 	"&": { height: "100%", fontSize: "13px", color: "var(--ink)", backgroundColor: "var(--code)" },
 	".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", fontVariantLigatures: "none" },
 	".cm-content": { caretColor: "var(--ink)", padding: "6px 0" },
-	"&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+	"&.cm-focused": { outline: "none" },	// the host shows the focus, above everything
 	"&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--select)" },
 	".cm-cursor": { borderLeftColor: "var(--ink)" },
 	".cm-gutters": { backgroundColor: "var(--code)", color: "var(--faint)", border: "none" },
@@ -174,7 +174,7 @@ export function createCodeView(parent: HTMLElement, o: CodeViewOptions): CodeVie
 				o.readOnly ? EditorState.readOnly.of(true) : [indentOnInput(), keymap.of([indentWithTab])],
 				keymap.of([...defaultKeymap.filter((k) => k.key !== "Mod-Enter"), ...historyKeymap, ...searchKeymap]),
 				languageOf(o), syntaxHighlighting(highlight), look,
-				EditorView.contentAttributes.of({ "aria-label": o.label, ...(o.readOnly ? { "aria-readonly": "true" } : {}) }),
+				EditorView.contentAttributes.of({ "aria-label": o.label, tabindex: "0", ...(o.readOnly ? { "aria-readonly": "true" } : {}) }),
 				EditorView.updateListener.of((u) => {
 					if (u.docChanged) o.onChange?.(u.state.doc.toString());
 					if (!u.selectionSet) return;

@@ -15,7 +15,7 @@ export const en = {
 	// problem
 	problem: "Problem", statement: "Statement", result: "Result", runs: "My runs", code: "Code", assembly: "PTX and SASS", leaderboard: "Leaderboard", hints: "Hints", show_hint: "Show hint {n} of {all}",
 	limits_and_score: "Limits and score", score: "Score", score_text: "{correct} for right answers, {efficiency} for speed; all of them at {full} of the floor", medals: "Medals", timed_on: "Timed ({device})",
-	limit_name_seconds: "Seconds a case", limit_name_memory_bytes: "Host memory", limit_name_instructions: "Instructions a warp", limit_name_compile_seconds: "Seconds to compile", limit_name_compile_bytes: "Memory to compile",
+	limit_name_seconds: "Seconds a case", limit_name_memory_bytes: "Host memory", limit_name_instructions: "Instructions a launch", limit_name_compile_seconds: "Seconds to compile", limit_name_compile_bytes: "Memory to compile",
 	rule_max_launches: "Kernel launches at most", rule_scratch_bytes: "Scratch memory at most",
 	editor_label: "Your solution. Press Esc, then Tab, to leave the editor.", source_label: "Source of the submission", open_file: "Open file", reset: "Reset", reset_ask: "Replace your draft by the starter code? The draft is gone then, unless you undo at once.", reset_yes: "Replace it",
 	device: "Device", run_samples: "Run samples", submit: "Submit", sign_in_to_submit: "Sign in to submit", too_large: "That file is too large: at most {max}.", quota: "{n} of {all} left this minute", resize: "Width of the panes",
@@ -39,7 +39,7 @@ export const en = {
 	book: "Book", b_launches: "Kernel launches", b_passes: "Weight passes", b_intermediates: "Intermediates", b_sectors: "Sectors a request", b_sectors_text: "{load} loads, {store} stores", b_used: "Loaded bytes used", b_conflicts: "Bank conflicts", b_conflicts_text: "{n} of {all} wavefronts",
 	b_dram: "DRAM", b_dram_text: "{read} read, {write} written", b_occupancy: "Occupancy", b_scratch: "Scratch memory",
 	profile_lines: "Work by source line", share: "Share", instructions: "Instructions", requests: "Requests", sectors: "Sectors", conflicts: "Conflicts",
-	judging: "Judging", judging_n: "Judging {n}", version: "Version", seed: "seed", modelled: "time modelled, not measured",
+	judging: "Judging", judging_n: "Judging {n}", version: "Version", seed: "seed", modelled: "Times are modelled, not measured.",
 	roofline: "Roofline", intensity: "FLOP a byte", intensity_axis: "work needed: FLOP a byte", rate: "FLOP/s", someone: "someone", legend_other: "others", legend_mine: "your runs", legend_now: "this run",
 	speedup: "Speedup by batch size", batch_axis: "batch size M", speedup_axis: "times as fast",
 	// submissions
@@ -60,7 +60,7 @@ export const en = {
 	leave: "Leave the class", leave_ask: "Leave {name}? You can come back with its code.",
 	// manage
 	queue: "Queue", devices: "Devices", packages: "Packages", users: "Users", system_errors: "System errors", queue_empty: "The queue is empty.", workers: "Workers", no_workers: "No worker runs.", worker_dead: "gone", worker_idle: "idle", worker_busy: "grading", worker_grading: "grading", worker_stopping: "stopping",
-	reason: "Reason", attempt: "Attempt", cancel_n: "Cancel submission {n}", graded: "Graded", failed: "Failed", seen: "Seen", kind: "Kind", kind_gpu: "GPU", kind_emulated: "Emulated", health: "Health", in_service: "in service", out_of_service: "out of service",
+	reason: "Reason", attempt: "Attempt", cancel_n: "Cancel submission {n}", graded: "Graded", failed: "Failed", seen: "Seen", kind: "Kind", kind_gpu: "GPU", kind_emulated: "emulated", health: "Health", in_service: "in service", out_of_service: "out of service",
 	package_label: "Problem package (.tar.gz or .zip)", package_hint: "A folder with problem.json, statements, oracle, reference and sample submissions. Checking changes nothing.", package_check: "Check", package_upload: "Upload", package_fine: "{id} is fine.", package_taken: "{id} is taken, version {version}.", package_refused: "Refused for {n} {n|reason|reasons}:",
 	position: "Position", position_of: "Position of {id}", show: "Show", hide: "Hide",
 	rejudge_text: "Judges a set of submissions again, on the present version of their problems. First submissions go before it in the queue. Nothing is overwritten.", from: "From", until: "Until", preview: "Preview",

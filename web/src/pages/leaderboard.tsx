@@ -4,7 +4,7 @@ import { ago, micros, score } from "../format";
 import { useLoad, usePages, useTitle } from "../hooks";
 import { t, useLanguage } from "../i18n";
 import { setQuery, usePlace } from "../router";
-import { useSite, useUser } from "../session";
+import { deviceName, useSite, useUser } from "../session";
 import { Choice, Empty, ErrorBox, Meter, More, TableBox, Waiting } from "../ui/parts";
 
 export default function LeaderboardPage({ id }: { id: string }) {
@@ -24,7 +24,7 @@ export default function LeaderboardPage({ id }: { id: string }) {
 			<p class="crumb"><a href={`/problems/${id}`}>{title}</a></p>
 			<h1>{t("leaderboard")}</h1>
 			<div class="filters">
-				<Choice compact label={t("device")} value={device} onValue={(v) => setQuery({ device: v })} options={site.devices.map((d) => [d.id, d.name])} />
+				<Choice compact label={t("device")} value={device} onValue={(v) => setQuery({ device: v })} options={site.devices.map((d) => [d.id, deviceName(d)])} />
 				{(groups.data?.items.length ?? 0) > 0 && <Choice compact label={t("group")} value={group} onValue={(v) => setQuery({ group: v })} options={[["", t("everybody")], ...(groups.data?.items ?? []).map((g) => [String(g.id), g.name] as const)]} />}
 			</div>
 			{error ? <ErrorBox error={error} retry={reload} /> : !items ? <Waiting /> : !items.length ? <Empty>{t("no_ranks")}</Empty> : <>

@@ -2,11 +2,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, lastQuota } from "../api";
 import type { CodeView } from "../editor/view";
-import { ago, bytes, micros, percent, score, sizes } from "../format";
+import { ago, bytes, count, micros, percent, score, sizes } from "../format";
 import { isMac, useKeys, useLoad, usePages, useTitle } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
 import { useJudging } from "../judging";
-import { useSite, useUser } from "../session";
+import { deviceName, useSite, useUser } from "../session";
 import type { Problem, Scope, Submission } from "../types";
 import { Icon } from "../ui/icons";
 import { Choice, Confirm, Empty, ErrorBox, errorText, Meter, More, signInUrl, TableBox, Tabs, useTab, Waiting } from "../ui/parts";
@@ -21,10 +21,11 @@ const draftKey = (id: string) => `draft:${id}`;
 const mod = isMac ? "⌘" : "Ctrl";
 
 function Facts({ problem }: { problem: Problem }) {
+	const lang = useLanguage();
 	const s = problem.score;
 	const rules = Object.entries(problem.rules).filter(([, v]) => v !== null && v !== false);
 	const limits = Object.entries(problem.limits).filter(([, v]) => v !== null);
-	const figure = (k: string, v: number | string | boolean | null) => (/bytes/.test(k) && typeof v === "number" ? bytes(v) : String(v));
+	const figure = (k: string, v: number | string | boolean | null) => (typeof v !== "number" ? String(v) : /bytes/.test(k) ? bytes(v) : count(v, lang));
 	return (
 		<section class="facts">
 			<h2>{t("limits_and_score")}</h2>
@@ -200,7 +201,7 @@ function Bench({ problem }: { problem: Problem }) {
 		<div class="submit-bar">
 			{error !== null && <p class="field-error" role="alert">{errorText(error)}</p>}
 			<div class="submit-row">
-				<Choice compact label={t("device")} value={chosen} options={devices.map((d) => [d.id, d.name])} onValue={(v) => { setDevice(v); localStorage.setItem("device", v); }} />
+				<Choice compact label={t("device")} value={chosen} options={devices.map((d) => [d.id, deviceName(d)])} onValue={(v) => { setDevice(v); localStorage.setItem("device", v); }} />
 				{quota && <span class="quota faint">{t("quota", { n: quota.remaining, all: quota.limit })}</span>}
 				<span class="space" />
 				{user ? <>

@@ -49,7 +49,7 @@ function Gauge({ efficiency, rules }: { efficiency: number; rules: Score | null 
 			<div class="gauge-scale" aria-hidden="true">
 				<span>0</span>
 				{marks.map(([k, v]) => <span key={k} style={{ left: `${v * 100}%` }} class="gauge-mark">{word("tier_", k)}</span>)}
-				<span>100 %</span>
+				{!marks.some(([, v]) => v > 0.8) && <span>100 %</span>}
 			</div>
 		</div>
 	);
@@ -123,7 +123,7 @@ function Cases({ cases, onLine }: { cases: Case[]; onLine?: (n: number) => void 
 	);
 }
 
-function Times({ timing }: { timing: Timing[] }) {
+function Times({ timing, modelled }: { timing: Timing[]; modelled: boolean }) {
 	const reference = timing.some((c) => c.reference_us);
 	const cublas = timing.some((c) => c.cublas_us);
 	return (
@@ -139,6 +139,7 @@ function Times({ timing }: { timing: Timing[] }) {
 				</table>
 			</TableBox>
 			{timing.map((c) => c.limiter && <p key={c.name} class="limiter">{timing.length > 1 && <b>{c.name}: </b>}{t("limited_by")} <b>{word("limit_", c.limiter)}</b></p>)}
+			{modelled && <p class="limiter">{t("modelled")}</p>}
 		</section>
 	);
 }
@@ -214,6 +215,7 @@ function Head({ judging, onCancel }: { judging: Judging; onCancel?: () => void }
 	);
 }
 
+// A sentence with its figures left out, as students get it of a hidden case, says no more than the verdict does.
 export function Result({ judging, rules, onLine, onCancel }: { judging: Judging; rules: Score | null; onLine?: (n: number, column?: number) => void; onCancel?: () => void }) {
 	const done = judging.state === "done";
 	const points = useLoad((s) => (done && judging.timing?.length ? api.points(judging.problem, judging.device)(s) : Promise.resolve(null)), `points:${judging.id}:${done}`);
@@ -222,15 +224,15 @@ export function Result({ judging, rules, onLine, onCancel }: { judging: Judging;
 		<article class="result">
 			<Head judging={judging} onCancel={onCancel} />
 			{(judging.state === "queued" || judging.state === "running") && <Steps judging={judging} />}
-			{done && judging.verdict && judging.text && <p class="why">{judging.text}</p>}
+			{done && judging.verdict && judging.verdict !== "AC" && judging.text && !/\.\.\.|…/.test(judging.text) && <p class="why">{judging.text}</p>}
 			{judging.note && <p class="why faint">{judging.note}</p>}
 			{judging.efficiency !== null && judging.efficiency !== undefined && <Gauge efficiency={judging.efficiency} rules={rules} />}
 			{gone.length > 0 && <Diagnostics list={gone} onLine={onLine} />}
 			{judging.advice && judging.advice.length > 0 && <section><h3>{t("advice")}</h3><ul class="advice">{judging.advice.map((a, i) => <li key={i}><Icon name="arrow" /><span>{a}</span></li>)}</ul></section>}
-			{judging.timing && judging.timing.length > 0 && <Times timing={judging.timing} />}
+			{judging.timing && judging.timing.length > 0 && <Times timing={judging.timing} modelled={judging.modelled ?? false} />}
 			{points.data && <Roofline points={points.data} current={judging.submission} />}
 			{judging.timing && judging.timing.length > 1 && <Speedup timing={judging.timing} />}
-			{judging.cases && judging.cases.length > 0 && <Cases key={`${judging.id}${judging.state}`} cases={judging.cases} onLine={onLine} />}
+			{judging.cases?.some((c) => c.verdict) && <Cases key={`${judging.id}${judging.state}`} cases={judging.cases} onLine={onLine} />}
 			{judging.book && <BookOf book={judging.book} />}
 			{judging.lines && judging.lines.length > 0 && <Lines lines={judging.lines} onLine={onLine} />}
 			{done && <p class="fine">{t("judging_n", { n: judging.id })} · {judging.device} · {t("version")} {judging.version.slice(0, 8)}{judging.seed && <> · {t("seed")} {judging.seed}</>} · {verdictName(judging.verdict ?? "SE")}</p>}
