@@ -5,6 +5,7 @@
 #include "command.h"
 
 #include "../sandbox/base/cleanup.h"
+#include "hints.h"
 #include "lang.h"
 #include "markdown.h"
 #include "problem.h"
@@ -39,57 +40,27 @@ static void print_facts(const struct problem *p, const char *lang, const struct 
 	fputc('\n', t->file);
 }
 
-/* Where the next line that begins with `mark` begins; the end of the text if there is none. */
-static const char *next_heading(const char *at, const char *mark)
+/* Hint n, from 1; 0: all of them. */
+static int show_hint(const struct problem *p, const char *text, unsigned n, const struct term *t, struct err *e)
 {
-	size_t n = strlen(mark);
-	while (*at && strncmp(at, mark, n) != 0) {
-		at += strcspn(at, "\n");
-		at += *at == '\n';
-	}
-	return at;
-}
-
-static const char *hints_of(const char *text)
-{
-	const char *at = next_heading(text, "## Hints\n");
-	return *at ? at : next_heading(text, "## 提示\n");
-}
-
-/* The text of hint n (from 1), or of all (0); false: there is no such hint, and *count tells how many there are. */
-static bool find_hint(const char *hints, int n, const char **from, const char **to, int *count)
-{
-	*count = 0;
-	*from = hints;
-	*to = hints + strlen(hints);
-	for (const char *at = next_heading(hints, "### "); *at; at = next_heading(at + 1, "### ")) {
-		if (++*count == n)
-			*from = at;
-		if (*count == n + 1 && n > 0)
-			*to = at;
-	}
-	return n <= *count && *count > 0;
-}
-
-static int show_hint(const struct problem *p, const char *text, int n, const struct term *t, struct err *e)
-{
-	const char *from, *to;
-	int count;
-	if (!find_hint(hints_of(text), n, &from, &to, &count))
-		return count ? err_input(e, "--hint %d: problem %s has %d hints", n, p->id, count)
-			     : err_input(e, "--hint %d: problem %s has no hints", n, p->id);
-	markdown_print(t, from, (size_t)(to - from));
+	const char *from = text + hints_begin(text);
+	size_t size = strlen(from);
+	unsigned count = hints_count(text);
+	if (!count)
+		return err_input(e, "--hint %u: problem %s has no hints", n, p->id);
+	if (n && hints_find(text, n, &from, &size) < 0)
+		return err_input(e, "--hint %u: problem %s has %u hints", n, p->id, count);
+	markdown_print(t, from, size);
 	return 0;
 }
 
 /* All but the hints, and how to see them. */
 static void show_statement(const struct problem *p, const char *text, const struct term *t)
 {
-	const char *hints = hints_of(text), *from, *to;
-	int count;
-	markdown_print(t, text, (size_t)(hints - text));
-	if (find_hint(hints, 0, &from, &to, &count))
-		term_put(t, STYLE_NOTE, "%d hints: judge show %s --hint 1, and so on\n", count, p->id);
+	unsigned count = hints_count(text);
+	markdown_print(t, text, hints_begin(text));
+	if (count)
+		term_put(t, STYLE_NOTE, "%u hints: judge show %s --hint 1, and so on\n", count, p->id);
 }
 
 int cmd_show(const struct options *o)
@@ -105,7 +76,7 @@ int cmd_show(const struct options *o)
 		return complain(&e);
 	term_of(&t, stdout);
 	if (o->hint >= 0)
-		return show_hint(p, buf_str(&text), o->hint, &t, &e) < 0 ? complain(&e) : 0;
+		return show_hint(p, buf_str(&text), (unsigned)o->hint, &t, &e) < 0 ? complain(&e) : 0;
 	print_facts(p, lang, &t);
 	show_statement(p, buf_str(&text), &t);
 	return 0;

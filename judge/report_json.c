@@ -68,15 +68,6 @@ static void put_fault(struct json_writer *w, const char *key, const struct fault
 	json_close(w, '}');
 }
 
-/* Infinity has no number in JSON: such a ratio is the string "inf". */
-static void put_ratio(struct json_writer *w, const char *key, double ratio)
-{
-	if (isinf(ratio))
-		json_write_string(w, key, "inf");
-	else
-		json_write_number(w, key, ratio);
-}
-
 static void put_value(struct json_writer *w, const char *key, double v)
 {
 	if (isnan(v))
@@ -178,7 +169,7 @@ static void put_case(struct json_writer *w, const struct case_report *r, const s
 		json_write_integer(w, r->sizes.at[i].name, r->sizes.at[i].value);
 	json_close(w, '}');
 	json_write_string(w, "verdict", r->verdict == VERDICT_NONE ? NULL : verdict_code(r->verdict));
-	put_ratio(w, "error_ratio", r->error_ratio);
+	json_write_ratio(w, "error_ratio", r->error_ratio);
 	json_write_number(w, "quantization_error", r->quantization_error);
 	put_why(w, r->why, r, part);
 	if (*r->note)

@@ -118,10 +118,7 @@ void api_group_members(struct request *r)
 		return;
 	struct json_writer *w = reply_json(r, 200);
 	json_open(w, NULL, '{');
-	json_open(w, "items", '[');
-	for (size_t i = 0; i < us.n; i++)
-		view_user(w, NULL, &us.at[i], true);
-	json_close(w, ']');
+	view_users(w, &us);
 	json_write_null(w, "next");
 	json_close(w, '}');
 }

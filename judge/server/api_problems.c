@@ -9,6 +9,7 @@
 
 #include "../../sandbox/base/cleanup.h"
 #include "../element.h"
+#include "../hints.h"
 
 #include <math.h>
 #include <string.h>
@@ -126,7 +127,7 @@ static void put_texts(struct json_writer *w, const struct request *r, const stru
 	if (s->there[1])
 		json_write_string(w, NULL, "zh");
 	json_close(w, ']');
-	json_write_unsigned(w, "hints", markup_hints(buf_str(&s->statement[l])));
+	json_write_unsigned(w, "hints", hints_count(buf_str(&s->statement[l])));
 	json_write_string(w, "starter", buf_str(&s->starter));
 	json_write_string(w, "entry", "solve");
 	problem_prototype(s->problem, false, &prototype);
@@ -190,7 +191,7 @@ void api_hint(struct request *r)
 	CLEANUP(served_putp) struct served *s = load(r, &p);
 	if (!s)
 		return;
-	if (n > 1000 || markup_hint(buf_str(&s->statement[language(r)]), (unsigned)n, &from, &size) < 0) {
+	if (n > 1000 || hints_find(buf_str(&s->statement[language(r)]), (unsigned)n, &from, &size) < 0) {
 		reply_refuse(r, MESSAGE_not_found, NULL, NULL);
 		return;
 	}

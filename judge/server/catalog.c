@@ -3,6 +3,7 @@
 
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/json_write.h"
+#include "../hints.h"
 #include "log.h"
 #include "markup.h"
 
@@ -78,7 +79,7 @@ static struct served *load(const struct store_problem *p, struct err *e)
 	}
 	for (int i = 0; i < CATALOG_LANGUAGES; i++) {
 		const char *text = buf_str(&s->statement[i]);
-		markup_html(text, markup_statement_size(text), &s->html[i]);
+		markup_html(text, hints_begin(text), &s->html[i]);
 	}
 	return s;
 }

@@ -74,6 +74,14 @@ void view_user(struct json_writer *w, const char *key, const struct store_user *
 	json_close(w, '}');
 }
 
+void view_users(struct json_writer *w, const struct store_users *us)
+{
+	json_open(w, "items", '[');
+	for (size_t i = 0; i < us->n; i++)
+		view_user(w, NULL, &us->at[i], true);
+	json_close(w, ']');
+}
+
 void view_group(struct json_writer *w, const char *key, const struct store_group *g, bool with_code)
 {
 	json_open(w, key, '{');
@@ -213,14 +221,6 @@ void view_submission(struct json_writer *w, const char *key, const struct store_
 
 /* ---- cases ---- */
 
-static void put_ratio(struct json_writer *w, const char *key, double v)
-{
-	if (isinf(v))
-		json_write_string(w, key, "inf");
-	else
-		json_write_number(w, key, v);
-}
-
 /* Of a hidden case: kind and place in the source; thread, address and detail could tell sizes. */
 static void put_fault(struct json_writer *w, const char *text, bool shown)
 {
@@ -252,7 +252,7 @@ static void put_case(struct json_writer *w, const struct store_case *c, bool who
 	json_write_string(w, "verdict", c->verdict);
 	json_write_string(w, "why", values ? c->why : view_without_sizes(a, c->why));
 	view_raw(w, "sizes", sizes ? c->sizes : NULL);
-	put_ratio(w, "error_ratio", c->error_ratio);
+	json_write_ratio(w, "error_ratio", c->error_ratio);
 	json_write_number(w, "time_us", c->time_us);
 	json_write_number(w, "floor_us", c->floor_us);
 	json_write_number(w, "efficiency", c->efficiency);

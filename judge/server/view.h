@@ -5,6 +5,7 @@
 #include "request.h"
 
 void view_user(struct json_writer *w, const char *key, const struct store_user *u, bool whole);
+void view_users(struct json_writer *w, const struct store_users *us);	/* "items", whole */
 /* Members of an object that is open. */
 void view_problem_members(struct json_writer *w, const struct store_problem *p, bool with_hidden);
 /* whole: for instructors. */

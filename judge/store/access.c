@@ -194,10 +194,8 @@ enum store_result store_tokens(struct store *s, int64_t user, struct arena *a, s
 enum store_result store_token_remove(struct store *s, int64_t user, int64_t id, struct err *e)
 {
 	struct query q;
-	int64_t n = 0;
 	sql_query(&q, s, "DELETE FROM tokens WHERE user_id = $1 AND id = $2");
 	sql_put_int(&q, user);
 	sql_put_int(&q, id);
-	enum store_result rc = sql_run(&q, &n, e, "tokens");
-	return rc == STORE_OK && !n ? tell_not_found(e, "there is no such token") : rc;
+	return sql_must(&q, e, "tokens", "there is no such token");
 }

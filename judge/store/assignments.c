@@ -94,11 +94,9 @@ enum store_result store_assignment_set(struct store *s, int64_t id, const struct
 enum store_result store_assignment_remove(struct store *s, int64_t id, struct err *e)
 {
 	struct query q;
-	int64_t n = 0;
 	sql_query(&q, s, "DELETE FROM assignments WHERE id = $1");
 	sql_put_int(&q, id);
-	enum store_result rc = sql_run(&q, &n, e, "assignments");
-	return rc == STORE_OK && !n ? tell_not_found(e, "there is no such assignment") : rc;
+	return sql_must(&q, e, "assignments", "there is no such assignment");
 }
 
 enum store_result store_extension_set(struct store *s, int64_t assignment, int64_t user, int64_t deadline, struct err *e)

@@ -113,7 +113,6 @@ enum store_result store_group_add(struct store *s, const char *name, struct aren
 enum store_result store_group_set(struct store *s, int64_t id, const char *name, bool new_code, struct err *e)
 {
 	struct query q;
-	int64_t n = 0;
 	char code[CODE_CHARACTERS + 1];
 	enum store_result rc = name ? check_name(name, e) : STORE_OK;
 	if (rc != STORE_OK)
@@ -123,18 +122,15 @@ enum store_result store_group_set(struct store *s, int64_t id, const char *name,
 	sql_put_int(&q, id);
 	sql_put_text(&q, name);
 	sql_put_text(&q, new_code ? code : NULL);
-	rc = sql_run(&q, &n, e, "groups");
-	return rc == STORE_OK && !n ? tell_not_found(e, "there is no such group") : rc;
+	return sql_must(&q, e, "groups", "there is no such group");
 }
 
 enum store_result store_group_remove(struct store *s, int64_t id, struct err *e)
 {
 	struct query q;
-	int64_t n = 0;
 	sql_query(&q, s, "DELETE FROM study_groups WHERE id = $1");
 	sql_put_int(&q, id);
-	enum store_result rc = sql_run(&q, &n, e, "groups");
-	return rc == STORE_OK && !n ? tell_not_found(e, "there is no such group") : rc;
+	return sql_must(&q, e, "groups", "there is no such group");
 }
 
 static enum store_result join(struct store *s, int64_t group, int64_t user, bool *joined, struct err *e)
@@ -158,12 +154,10 @@ enum store_result store_group_join(struct store *s, int64_t group, int64_t user,
 enum store_result store_group_leave(struct store *s, int64_t group, int64_t user, struct err *e)
 {
 	struct query q;
-	int64_t n = 0;
 	sql_query(&q, s, "DELETE FROM members WHERE group_id = $1 AND user_id = $2");
 	sql_put_int(&q, group);
 	sql_put_int(&q, user);
-	enum store_result rc = sql_run(&q, &n, e, "members");
-	return rc == STORE_OK && !n ? tell_not_found(e, "not a member of this group") : rc;
+	return sql_must(&q, e, "members", "not a member of this group");
 }
 
 /* ---- a whole roster ---- */

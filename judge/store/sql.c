@@ -208,6 +208,13 @@ enum store_result sql_run(struct query *q, int64_t *changed, struct err *e, cons
 	return sql_done(q, e, what);
 }
 
+enum store_result sql_must(struct query *q, struct err *e, const char *what, const char *none)
+{
+	int64_t changed = 0;
+	enum store_result rc = sql_run(q, &changed, e, what);
+	return rc == STORE_OK && !changed ? tell_not_found(e, "%s", none) : rc;
+}
+
 enum store_result sql_one(struct query *q, int64_t *out, struct err *e, const char *what)
 {
 	int64_t v = 0;

@@ -61,6 +61,8 @@ bool sql_is_null(struct query *q, int column);
 enum store_result sql_done(struct query *q, struct err *e, const char *what);
 /* A statement without rows; *changed: how many rows it changed, may be NULL. */
 enum store_result sql_run(struct query *q, int64_t *changed, struct err *e, const char *what);
+/* A statement without rows that must change one; if it changes none: not_found, and `none` says so. */
+enum store_result sql_must(struct query *q, struct err *e, const char *what, const char *none);
 /* A statement of one row with one number; none: not_found. */
 enum store_result sql_one(struct query *q, int64_t *out, struct err *e, const char *what);
 enum store_result sql_exec(struct store *s, const char *sql, struct err *e);

@@ -106,6 +106,14 @@ void json_write_number(struct json_writer *w, const char *key, double value)
 	buf_adds(w->out, text);
 }
 
+void json_write_ratio(struct json_writer *w, const char *key, double value)
+{
+	if (isinf(value))
+		json_write_string(w, key, "inf");
+	else
+		json_write_number(w, key, value);
+}
+
 void json_write_integer(struct json_writer *w, const char *key, int64_t value)
 {
 	before(w, key);

@@ -174,6 +174,8 @@ void mem_async_wait(struct mem_ctx *c, uint32_t mask, unsigned newest, bool all)
 /* cp.async.bulk.shared.global of size bytes (a multiple of 16), from src to offset dst of shared memory, for the mbarrier at offset
  * object.  1: the bytes are there; 0: they are under way; -1: fault. */
 int mem_bulk_copy(struct mem_ctx *c, struct mem_site *site, uint64_t dst, uint64_t src, uint32_t size, uint64_t object);
+/* The other way, from offset src of shared memory: done at once. */
+int mem_bulk_out(struct mem_ctx *c, struct mem_site *site, uint64_t dst, uint64_t src, uint32_t size);
 bool mem_bulk_pending(const struct mem_block *b, uint64_t object);
 /* All that is under way for object arrives, as writes of this warp; bytes. */
 uint32_t mem_bulk_arrive(struct mem_ctx *c, uint64_t object);

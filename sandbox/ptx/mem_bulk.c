@@ -1,4 +1,4 @@
-/* cp.async.bulk from global to shared memory: copies that report to an mbarrier, and arrive when someone waits there.
+/* cp.async.bulk between global and shared memory.  Copies to shared memory report to an mbarrier, and arrive when someone waits there.
  *
  * The source is read when the instruction runs, with all checks of a load.  Nothing says when the bytes arrive but the mbarrier,
  * so they arrive as late as they may: when a wait finds that only they are missing.  Until then the destination is poison, and
@@ -52,10 +52,15 @@ static uint32_t spread(uint64_t *addr, uint64_t at, uint32_t bytes)
 	return lanes == LANES ? ALL_LANES : (1u << lanes) - 1;
 }
 
+static struct mem_op operation(struct mem_ctx *c, struct mem_site *site, uint8_t space)
+{
+	return (struct mem_op){.space = space, .bytes = 4, .n = 4, .flags = MEM_NO_L1, .type = PTX_T_B32, .site = mem_site_index(c, site)};
+}
+
 /* Up to CHUNK bytes of the source. */
 static int fetch(struct mem_ctx *c, struct mem_site *site, uint64_t src, uint32_t bytes, unsigned char *data)
 {
-	struct mem_op in = {.space = PTX_SPACE_GLOBAL, .bytes = 4, .n = 4, .flags = MEM_NO_L1, .type = PTX_T_B32, .site = mem_site_index(c, site)};
+	struct mem_op in = operation(c, site, PTX_SPACE_GLOBAL);
 	uint32_t words[4][LANES] __attribute__((aligned(64)));
 	uint64_t addr[LANES];
 	void *rows[4] = {words[0], words[1], words[2], words[3]};
@@ -65,6 +70,27 @@ static int fetch(struct mem_ctx *c, struct mem_site *site, uint64_t src, uint32_
 	for (uint32_t i = 0; i < bytes / UNIT; i++)
 		for (unsigned k = 0; k < 4; k++)
 			memcpy(data + UNIT * i + 4 * k, &words[k][i], 4);
+	return 0;
+}
+
+static int out_chunk(struct mem_ctx *c, struct mem_site *site, uint64_t dst, uint64_t src, uint32_t bytes)
+{
+	struct mem_op in = operation(c, site, PTX_SPACE_SHARED), out = operation(c, site, PTX_SPACE_GLOBAL);
+	uint32_t words[4][LANES] __attribute__((aligned(64)));
+	uint64_t from[LANES], to[LANES];
+	void *rows[4] = {words[0], words[1], words[2], words[3]};
+	uint32_t mask = spread(from, src, bytes);
+	spread(to, dst, bytes);
+	if (mem_load(c, &in, site, from, mask, rows) < 0)
+		return -1;
+	return mem_store(c, &out, site, to, mask, (const void *const *)rows);
+}
+
+int mem_bulk_out(struct mem_ctx *c, struct mem_site *site, uint64_t dst, uint64_t src, uint32_t size)
+{
+	for (uint32_t at = 0; at < size; at += CHUNK)
+		if (out_chunk(c, site, dst + at, src + at, size - at < CHUNK ? size - at : CHUNK) < 0)
+			return -1;
 	return 0;
 }
 

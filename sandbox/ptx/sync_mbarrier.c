@@ -235,25 +235,6 @@ int exec_async_arrive(struct exec *x, const struct insn *in, uint32_t mask)
 	return 0;
 }
 
-/* 16 bytes a lane, up to 512 at once, of a bulk group: out of shared memory. */
-static int copy_chunk(struct exec *x, const struct access *a, uint64_t to, uint64_t from, uint32_t bytes)
-{
-	uint32_t data[4][32] __attribute__((aligned(64)));
-	uint64_t src[32], dst[32];
-	uint32_t lanes = bytes / 16, mask = lanes == 32 ? ~0u : (1u << lanes) - 1;
-	struct mem_op out = {.space = PTX_SPACE_GLOBAL, .bytes = 4, .n = 4, .flags = MEM_NO_L1, .type = PTX_T_B32, .site = a->op.site}, in = out;
-	for (unsigned i = 0; i < 32; i++) {
-		src[i] = from + 16 * (i < lanes ? i : 0);
-		dst[i] = to + 16 * (i < lanes ? i : 0);
-	}
-	in.space = PTX_SPACE_SHARED;
-	void *rows[4] = {data[0], data[1], data[2], data[3]};
-	struct mem_site *site = &x->worker->sites[a->op.site];
-	if (mem_load(&x->block->ctx, &in, site, src, mask, rows) < 0)
-		return -1;
-	return mem_store(&x->block->ctx, &out, site, dst, mask, (const void *const *)rows);
-}
-
 /* To shared memory: on its way from now on.  The issuing warp's clock goes to the object at once, the bytes when they arrive. */
 static int copy_to_shared(struct exec *x, const struct access *a, uint64_t dst, uint64_t src, uint32_t size, int lane)
 {
@@ -263,15 +244,6 @@ static int copy_to_shared(struct exec *x, const struct access *a, uint64_t dst, 
 		return -1;
 	mem_release_clock(x->block->memory, x->warp->index, object);
 	return there ? change(x, a, object, lane, 0, -(int64_t)size, false, NULL) : 0;
-}
-
-/* Of a bulk group, out of shared memory: done when issued. */
-static int copy_to_global(struct exec *x, const struct access *a, uint64_t dst, uint64_t src, uint32_t size)
-{
-	for (uint32_t at = 0; at < size; at += 512)
-		if (copy_chunk(x, a, dst + at, shared_offset(src) + at, size - at < 512 ? size - at : 512) < 0)
-			return -1;
-	return 0;
 }
 
 int exec_bulk_copy(struct exec *x, const struct insn *in, uint32_t mask)
@@ -284,7 +256,8 @@ int exec_bulk_copy(struct exec *x, const struct insn *in, uint32_t mask)
 		uint32_t size = operand(x, a->size, lane, 0);
 		if (size % 16)
 			return exec_fault(x, FAULT_MISALIGNED, m & -m, "cp.async.bulk of %u bytes: the size must be a multiple of 16", size);
-		if ((a->count ? copy_to_shared(x, a, dst, src, size, lane) : copy_to_global(x, a, dst, src, size)) < 0)
+		if ((a->count ? copy_to_shared(x, a, dst, src, size, lane)
+			      : mem_bulk_out(&x->block->ctx, &x->worker->sites[a->op.site], dst, shared_offset(src), size)) < 0)
 			return -1;
 	}
 	return 0;
