@@ -7,6 +7,8 @@
  *	title		{"en": "...", "zh"?: "..."}
  *	difficulty	"easy", "medium", "hard"
  *	tags		list of words
+ *	teaches ?	{"en": a sentence, "zh"?: the same}: what one can do after it
+ *	needs ?		ids of problems to be solved first, at most 8; they need not be installed
  *	entry		"solve"
  *	arguments	of solve, in order: {"name", "role": "input" | "output" | "workspace" | "scalar", "type", "shape"}
  *			shape: list of up to 4 size expressions (sizes.h); a scalar (i32, i64) has none: it is the size of its name
@@ -59,7 +61,9 @@ struct problem {
 	const char *title, *title_zh;	/* title_zh: NULL if there is none */
 	const char *difficulty;
 	const char **tags;
-	unsigned n_tags;
+	unsigned n_tags, n_needs;
+	const char *teaches, *teaches_zh;	/* NULL if there is none */
+	const char **needs;
 	unsigned n_arguments, n_prepare;
 	struct argument arguments[PROBLEM_MAX_TENSORS];
 	unsigned prepare[PROBLEM_MAX_TENSORS];	/* indices into arguments */
@@ -76,6 +80,8 @@ struct problem {
 	uint64_t memory, instructions, compile_memory;
 };
 
+/* Is it made as an id is?  Small letters, digits and "-", below 64 bytes. */
+bool problem_is_id(const char *s);
 /* From a folder.  NULL and e: file, field, what is wrong, what would be right. */
 struct problem *problem_open(const char *folder, struct err *e);
 /* By id among the judge's problems, or by a path (it has a slash).  Unknown: e suggests the nearest. */

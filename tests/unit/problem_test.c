@@ -235,6 +235,48 @@ TEST(wrong_ends)
 	      "demo/problem.json: limits.compile_mib: 255 is not right: write a whole number from 256 to 65536");
 }
 
+static void look_at_place(const struct problem *p)
+{
+	CHECK_STR(p->teaches, "Read fast.");
+	CHECK_STR(p->teaches_zh, "\xe8\xaf\xbb");
+	CHECK_EQ(p->n_needs, 2);
+	CHECK_STR(p->needs[0], "int4-gemv");
+	CHECK_STR(p->needs[1], "b");
+}
+
+static void look_for_place(const struct problem *p)
+{
+	CHECK(!p->teaches && !p->teaches_zh && !p->n_needs);
+}
+
+/* The good package with these two fields. */
+#define PLACE(teaches, needs, look, message)                                                                                        \
+	do {                                                                                                                        \
+		CLEANUP_FREE char *text = replaced("\"entry\"", "\"teaches\": " teaches ",\n\"needs\": " needs ",\n\"entry\"");         \
+		CHECK_STR(load(text, look), message);                                                                               \
+	} while (0)
+
+TEST(what_it_teaches_and_needs)
+{
+	CHECK_STR(load(good, look_for_place), "accepted");
+	PLACE("null", "null", look_for_place, "accepted");
+	PLACE("{\"en\": \"Read fast.\", \"zh\": \"\xe8\xaf\xbb\"}", "[\"int4-gemv\", \"b\"]", look_at_place, "accepted");
+	PLACE("\"x\"", "[]", NULL,
+	      "demo/problem.json: field teaches is \"x\": write an object, e.g. {\"en\": \"what one can do after it, in a sentence\"}");
+	PLACE("{\"zh\": \"x\"}", "[]", NULL, "demo/problem.json: field teaches.en is missing: write an English sentence");
+	PLACE("{\"en\": \"\"}", "[]", NULL, "demo/problem.json: teaches.en: has 0 bytes: write an English sentence, of 1 to 300 bytes");
+	PLACE("{\"en\": \"x\", \"zh\": \"\\u001b[31m\"}", "[]", NULL, "demo/problem.json: teaches.zh: holds a control character: remove it");
+	PLACE("{\"en\": \"x\", \"de\": \"x\"}", "[]", NULL, "demo/problem.json: teaches.de: no such field; known here: en, zh");
+	PLACE("null", "\"b\"", NULL, "demo/problem.json: field needs is \"b\": write a list of ids, e.g. [\"w8a16-gemv\"]");
+	PLACE("null", "[\"B\"]", NULL, "demo/problem.json: needs[0]: is no problem's id: write one of small letters, digits and \"-\" in quotes");
+	PLACE("null", "[\"../b\"]", NULL, "demo/problem.json: needs[0]: is no problem's id: write one of small letters, digits and \"-\" in quotes");
+	PLACE("null", "[1]", NULL, "demo/problem.json: needs[0]: is no problem's id: write one of small letters, digits and \"-\" in quotes");
+	PLACE("null", "[\"demo\"]", NULL, "demo/problem.json: needs[0]: is this problem itself: remove it");
+	PLACE("null", "[\"b\", \"c\", \"b\"]", NULL, "demo/problem.json: needs[2]: is \"b\", which is in the list already: remove it");
+	PLACE("null", "[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\"]", NULL,
+	      "demo/problem.json: needs: has 9 problems: name at most 8");
+}
+
 static void look_at_product(const struct problem *p)
 {
 	struct sizes sizes = {2, {{"N", 64}, {"K", 1024}}};
