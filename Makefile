@@ -25,7 +25,7 @@ LANES      = $(wildcard sandbox/ptx/alu_lanes_*.c)
 
 SRC   = $(wildcard sandbox/base/*.c sandbox/*.c sandbox/device/*.c) $(filter-out $(LANES),$(wildcard sandbox/ptx/*.c))
 OBJ   = $(SRC:%.c=$(B)/obj/%.o) $(foreach i,$(ISAS),$(LANES:%.c=$(B)/obj/%.$(i).o))
-JUDGE = $(patsubst %.c,$(B)/obj/%.o,$(filter-out judge/main.c,$(wildcard judge/*.c judge/store/*.c judge/queue/*.c judge/server/*.c)))
+JUDGE = $(patsubst %.c,$(B)/obj/%.o,$(filter-out judge/main.c,$(wildcard judge/*.c judge/store/*.c judge/queue/*.c judge/server/*.c judge/author/*.c)))
 GUEST = $(patsubst %.c,$(B)/guest/%.o,$(wildcard sandbox/guest/*.c))
 REF   = $(patsubst %.c,$(B)/reference/%.o,$(filter-out %_main.c,$(wildcard reference/*.c)))
 UNIT  = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
