@@ -191,6 +191,7 @@ int case_check_outputs(struct run_case *c, struct err *e)
 		out->wrong += k.wrong;
 		if (!(out->error_ratio >= k.ratio))
 			out->error_ratio = k.ratio;
+		out->bound_use = fmax(out->bound_use, k.use);
 		if (!k.wrong)
 			continue;
 		if (out->verdict == VERDICT_AC) {
