@@ -36,6 +36,8 @@ PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/
 
 .PHONY: all demo test test-gpu unit web pages fuzz fuzzers bench bundle clean install setup setup-web help
 .DELETE_ON_ERROR:
+# linked beside and put in place whole: a failure, or another make at the same time, leaves the one that works
+.PRECIOUS: $(B)/judge
 .SECONDARY:
 
 all: $(B)/judge $(B)/libguest.a $(PROBLEMS) $(PROFILES) $(if $(shell command -v npm),pages)
