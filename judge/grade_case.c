@@ -377,21 +377,23 @@ static int attempt(struct run_case *c, struct err *e)
 	return case_judge(c, e);
 }
 
-/* The device process died, and with it what it was doing.  True once the program is to blame: at the second death, or at once
- * if it was of the memory limit. */
-static bool blame(struct runner *r, enum verdict *v, char *why, size_t size, const struct err *e)
+/* The device process died, and with it what it was doing.  1: the program is to blame, at the second death, or at once if it was of
+ * the memory limit.  -1: it was killed from outside twice, which is our failure.  0: once more. */
+static int blame(struct runner *r, enum verdict *v, char *why, size_t size, const struct err *e)
 {
-	bool exhausted = session_exhausted(r->session);
+	bool exhausted = session_exhausted(r->session), killed = session_killed(r->session);
 	runner_close(r);
+	if (killed)
+		return ++r->kills < 2 ? 0 : -1;
 	if (!exhausted && ++r->deaths < 2)
-		return false;
+		return 0;
 	r->deaths = 0;
 	*v = exhausted ? VERDICT_MLE : VERDICT_RE;
 	if (exhausted)
 		snprintf(why, size, "the program uses more of the emulated device's memory than this machine can give it");
 	else
 		snprintf(why, size, "the device process died twice on this program: %.500s", e->text);
-	return true;
+	return 1;
 }
 
 int runner_load_or_blame(struct runner *r, enum verdict *v, char *why, size_t size, struct err *e)
@@ -399,10 +401,11 @@ int runner_load_or_blame(struct runner *r, enum verdict *v, char *why, size_t si
 	while (runner_load(r, e) < 0) {
 		if (!r->session || !session_dead(r->session))
 			return -1;
-		if (blame(r, v, why, size, e))
-			return 0;
+		int blamed = blame(r, v, why, size, e);
+		if (blamed)
+			return blamed < 0 ? -1 : 0;
 	}
-	r->deaths = 0;
+	r->deaths = r->kills = 0;
 	return 0;
 }
 
@@ -416,13 +419,14 @@ int runner_case(struct runner *r, const struct testcase *t, const struct answer 
 			keep_lines(&c);
 		session_run_free(&c.run);
 		if (rc == 0) {
-			r->deaths = 0;
+			r->deaths = r->kills = 0;
 			return 0;
 		}
 		if (!r->session || !session_dead(r->session))
 			return -1;
 		*out = fresh;
-		if (blame(r, &out->verdict, out->why, sizeof out->why, e))
-			return 0;
+		int blamed = blame(r, &out->verdict, out->why, sizeof out->why, e);
+		if (blamed)
+			return blamed < 0 ? -1 : 0;
 	}
 }
