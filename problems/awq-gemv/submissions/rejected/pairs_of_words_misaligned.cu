@@ -14,7 +14,8 @@ __global__ void gemv(const int32_t *qweight, const int32_t *qzeros, const __half
 	float sum[8] = {};
 	for (int k = warp; c < pitch && k < K; k += WARPS) {
 		const int g = k / G;
-		const uint32_t word = (&reinterpret_cast<const int2 *>(qweight + (size_t)k * pitch + (c & ~1))->x)[0], zeros = qzeros[(size_t)g * pitch + c];
+		const int2 both = *reinterpret_cast<const int2 *>(qweight + (size_t)k * pitch + (c & ~1));
+		const uint32_t word = c & 1 ? both.y : both.x, zeros = qzeros[(size_t)g * pitch + c];
 		for (int i = 0; i < 8; i++) {
 			const int column = i < 4 ? 2 * i : 2 * i - 7;
 			const int q = word >> 4 * i & 15, z = zeros >> 4 * i & 15;
