@@ -343,6 +343,10 @@ int case_judge(struct run_case *c, struct err *e)
 		else if (out->verdict == VERDICT_AC && c->run.cuda_unhandled)
 			note_cuda_failure(c);
 		check_rules(c);
+	} else if (c->run.fault.kind == FAULT_ASSERT && !out->spec->visible) {
+		/* its text lies in the program's memory, and may be made there: the place in the source tells which it was */
+		snprintf(out->why, sizeof out->why, "%s", fault_name(FAULT_ASSERT));
+		snprintf(out->fault.detail, sizeof out->fault.detail, "%s", fault_name(FAULT_ASSERT));
 	} else if (c->run.guest.end == JAIL_SIGNALED && c->run.fault.kind == FAULT_NONE) {
 		explain_crash(c);
 	} else if (c->run.guest.end == JAIL_EXITED && c->run.fault.kind == FAULT_NONE && !out->spec->visible) {

@@ -523,9 +523,17 @@ static void put_foot(const struct grading *g, const struct term *t)
 		term_put(t, STYLE_WARN, "  no sandbox: a result to be trusted as far as its author is\n");
 }
 
+static bool any_ran(const struct grading *g)
+{
+	unsigned i = 0;
+	while (i < g->n_cases && !g->cases[i].ran)
+		i++;
+	return i < g->n_cases;
+}
+
 static void put_report(const struct grading *g, const struct term *t, bool profile)
 {
-	bool ran = g->shown != NULL;
+	bool ran = any_ran(g);
 	put_head(g, t);
 	if (g->verdict != VERDICT_AC)
 		put_reason(g, t);

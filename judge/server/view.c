@@ -148,13 +148,10 @@ const char *view_without_sizes(struct arena *a, const char *text)
 	return arena_strdup(a, buf_str(&out));
 }
 
-/* What a judging's sentence is about may be a hidden case, unless it is of the compiler or a rule. */
+/* A judging's sentence is kept as it may be told to anybody (report_told); a failure of the judge's own may name sizes. */
 static const char *text_for(struct arena *a, const struct store_judging *j, bool whole)
 {
-	static const char *const open[] = {"AC", "CE", "RV", "SE", "TLE", "MLE", "OLE"};
-	for (size_t i = 0; j->verdict && i < sizeof open / sizeof *open; i++)
-		whole |= !strcmp(open[i], j->verdict);
-	return whole ? j->text : view_without_sizes(a, j->text);
+	return whole || !j->verdict || strcmp(j->verdict, "SE") ? j->text : view_without_sizes(a, j->text);
 }
 
 static void judging_members(struct json_writer *w, const struct store_judging *j, bool whole)
@@ -252,7 +249,7 @@ static void put_case(struct json_writer *w, const struct store_case *c, bool who
 	json_write_string(w, "verdict", c->verdict);
 	json_write_string(w, "why", values ? c->why : view_without_sizes(a, c->why));
 	view_raw(w, "sizes", sizes ? c->sizes : NULL);
-	json_write_ratio(w, "error_ratio", c->error_ratio);
+	json_write_ratio(w, "error_ratio", sizes ? c->error_ratio : untold_ratio(c->error_ratio));
 	json_write_number(w, "time_us", c->time_us);
 	json_write_number(w, "floor_us", c->floor_us);
 	json_write_number(w, "efficiency", c->efficiency);
