@@ -96,13 +96,13 @@ static void check_floor(const struct problem *p, const struct case_spec *c, cons
 	if (testcase_make(p, c, &none, "check", &t, &e) < 0 || testcase_work(&t, &bytes, &flops, &e) < 0)
 		return;		/* check_draws says so */
 	case_field(p, c, field, sizeof field);
-	double floor_us = model_floor_us(device, bytes, flops, p->unit);
+	double floor_us = model_floor_us(device, bytes, flops, p->unit), best = floor_us / (floor_us + device->launch_us);
 	if (bytes < output_bytes(&t))
 		finding_add(f, "problem.json", 0, "work.bytes", "gives %.0f bytes for timing case \"%s\", and its outputs alone have %.0f: count each input and output once, or write \"auto\"",
 			    bytes, c->name, output_bytes(&t));
-	else if (floor_us < device->launch_us)
-		finding_add(f, "problem.json", 0, field, "its floor is %.2g µs on %s, less than the launch of a kernel takes (%.2g µs): no kernel can come near it; make its sizes larger",
-			    floor_us, device->name, device->launch_us);
+	else if (best < p->tiers[TIER_BRONZE] || !(floor_us > 0))
+		finding_add(f, "problem.json", 0, field, "its floor is %.2g µs on %s, and the launch of a kernel alone takes %.2g µs: the best efficiency is %.0f %%, and bronze needs %.0f %%; make its sizes larger",
+			    floor_us, device->name, device->launch_us, 100 * best, 100 * p->tiers[TIER_BRONZE]);
 	else if (floor_us > p->seconds * 1e6)
 		finding_add(f, "problem.json", 0, field, "its floor is %.3g s on %s, and limits.seconds %.3g: make its sizes smaller, or the limit larger",
 			    floor_us / 1e6, device->name, p->seconds);
