@@ -80,7 +80,6 @@ static int try_unpacking(const struct problem *p, const struct buf *packed, stru
 		rc = package_take(scratch.path, buf_str(packed), packed->size, true, taken, e);
 	if (rc == 0 && strcmp(taken->version, p->version))
 		rc = err_system(e, "the archive unpacks to version %s, and the folder has %s", taken->version, p->version);
-	package_free(taken);
 	free(taken);
 	return rc;
 }

@@ -371,14 +371,10 @@ void api_points(struct request *r)
 static void put_messages(struct json_writer *w, const struct package *p)
 {
 	json_open(w, "messages", '[');
-	for (unsigned i = 0; i < p->findings.n; i++) {
-		const struct finding *m = &p->findings.at[i];
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct package_message *m = &p->messages[i];
 		json_open(w, NULL, '{');
 		json_write_string(w, "file", *m->file ? m->file : NULL);
-		if (m->line)
-			json_write_integer(w, "line", m->line);
-		else
-			json_write_null(w, "line");
 		json_write_string(w, "field", *m->field ? m->field : NULL);
 		json_write_string(w, "text", m->text);
 		json_close(w, '}');
@@ -393,7 +389,7 @@ static void refuse_package(struct request *r, const struct package *p)
 	json_open(w, "error", '{');
 	json_write_string(w, "code", "invalid");
 	json_write_null(w, "field");
-	json_write_string(w, "message", p->findings.n ? p->findings.at[0].text : "the package cannot be taken");
+	json_write_string(w, "message", p->n ? p->messages[0].text : "the package cannot be taken");
 	json_close(w, '}');
 	put_messages(w, p);
 	json_close(w, '}');
@@ -408,8 +404,9 @@ static bool put_package(struct request *r, const struct package *p)
 	return reply_stored(r, catalog_put(r->store, problem, r->caller.id, -1, &e), &e, MESSAGE_conflict, NULL);
 }
 
-static void take_package(struct request *r, struct package *p)
+void api_package(struct request *r)
 {
+	struct package *p = arena_new_array(r->arena, struct package, 1);
 	struct err e = {0};
 	const char *root = arena_printf(r->arena, "%s/problems", r->server->data), *check = request_query(r, "check");
 	bool only_check = check && *check && strcmp(check, "0");
@@ -428,11 +425,4 @@ static void take_package(struct request *r, struct package *p)
 	json_write_string(w, "version", p->version);
 	put_messages(w, p);
 	json_close(w, '}');
-}
-
-void api_package(struct request *r)
-{
-	struct package *p = arena_new_array(r->arena, struct package, 1);
-	take_package(r, p);
-	package_free(p);
 }
