@@ -63,6 +63,22 @@ static void put_arguments(struct json_writer *w, const struct problem *p)
 	json_close(w, ']');
 }
 
+static void put_passes(struct json_writer *w, const struct problem *p)
+{
+	bool any = false;
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		any |= p->max_passes[i] > 0;
+	if (!any) {
+		json_write_null(w, "max_weight_passes");
+		return;
+	}
+	json_open(w, "max_weight_passes", '{');
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (p->max_passes[i] > 0)
+			json_write_number(w, p->arguments[i].name, p->max_passes[i]);
+	json_close(w, '}');
+}
+
 static void put_limits(struct json_writer *w, const struct problem *p)
 {
 	json_open(w, "limits", '{');
@@ -78,6 +94,8 @@ static void put_limits(struct json_writer *w, const struct problem *p)
 	else
 		json_write_integer(w, "max_launches", p->max_launches);
 	json_write_string(w, "scratch_bytes", p->scratch_bytes);
+	json_write_string(w, "max_intermediate_bytes", p->max_intermediate_bytes);
+	put_passes(w, p);
 	json_close(w, '}');
 }
 

@@ -49,7 +49,7 @@ export interface Problem extends ProblemItem {
 	arguments: Argument[];
 	limits: Record<string, number | null>;
 	score: Score;
-	rules: Record<string, number | string | boolean | null>;
+	rules: Record<string, number | string | boolean | Record<string, number> | null>;
 	timing: { name: string; device: string; sizes: Record<string, number> }[];
 	hints: number;
 	devices: string[];

@@ -16,7 +16,7 @@ export const en = {
 	problem: "Problem", statement: "Statement", result: "Result", runs: "My runs", code: "Code", assembly: "PTX and SASS", leaderboard: "Leaderboard", hints: "Hints", show_hint: "Show hint {n} of {all}",
 	limits_and_score: "Limits and score", score: "Score", score_text: "{correct} for right answers, {efficiency} for speed; all of them at {full} of the floor", medals: "Medals", timed_on: "Timed ({device})",
 	limit_name_seconds: "Seconds a case", limit_name_memory_bytes: "Host memory", limit_name_instructions: "Instructions a launch", limit_name_compile_seconds: "Seconds to compile", limit_name_compile_bytes: "Memory to compile",
-	rule_max_launches: "Kernel launches at most", rule_scratch_bytes: "Scratch memory at most",
+	rule_max_launches: "Kernel launches at most", rule_scratch_bytes: "Scratch memory at most", rule_max_intermediate_bytes: "Intermediates in memory at most", rule_max_weight_passes: "Reads of the weights at most",
 	editor_label: "Your solution. Press Esc, then Tab, to leave the editor.", source_label: "Source of the submission", open_file: "Open file", reset: "Reset", reset_ask: "Replace your draft by the starter code? The draft is gone then, unless you undo at once.", reset_yes: "Replace it",
 	device: "Device", run_samples: "Run samples", submit: "Submit", sign_in_to_submit: "Sign in to submit", too_large: "That file is too large: at most {max}.", quota: "{n} of {all} left this minute", resize: "Width of the panes",
 	no_result: "Nothing judged yet. {key}+' runs the samples, {key}+Enter submits.", no_runs: "No runs yet.", no_ptx: "There is no PTX: it comes with a judging that compiled.",

@@ -15,7 +15,7 @@ export const zh: Dictionary = {
 	problem: "题目", statement: "题面", result: "结果", runs: "我的提交", code: "代码", assembly: "PTX 与 SASS", leaderboard: "排行榜", hints: "提示", show_hint: "显示提示 {n}/{all}",
 	limits_and_score: "限制与评分", score: "得分", score_text: "正确性 {correct} 分，速度 {efficiency} 分；达到下限的 {full} 即得满分", medals: "奖牌", timed_on: "计时（{device}）",
 	limit_name_seconds: "每个用例的时间（秒）", limit_name_memory_bytes: "主机内存", limit_name_instructions: "每次启动的指令数", limit_name_compile_seconds: "编译时间（秒）", limit_name_compile_bytes: "编译内存",
-	rule_max_launches: "内核启动次数上限", rule_scratch_bytes: "临时显存上限",
+	rule_max_launches: "内核启动次数上限", rule_scratch_bytes: "临时显存上限", rule_max_intermediate_bytes: "经过显存的中间结果上限", rule_max_weight_passes: "权重读取遍数上限",
 	editor_label: "您的解答。依次按 Esc 和 Tab 离开编辑器。", source_label: "提交的源代码", open_file: "打开文件", reset: "重置", reset_ask: "用初始代码替换草稿吗？除非立即撤销，草稿将丢失。", reset_yes: "替换",
 	device: "设备", run_samples: "运行样例", submit: "提交", sign_in_to_submit: "登录后提交", too_large: "文件过大：最多 {max}。", quota: "本分钟还可提交 {n}/{all} 次", resize: "窗格宽度",
 	no_result: "尚无评测结果。{key}+' 运行样例，{key}+Enter 提交。", no_runs: "还没有提交。", no_ptx: "没有 PTX：编译成功的评测才会有。",

@@ -25,7 +25,11 @@ function Facts({ problem }: { problem: Problem }) {
 	const s = problem.score;
 	const rules = Object.entries(problem.rules).filter(([, v]) => v !== null && v !== false);
 	const limits = Object.entries(problem.limits).filter(([, v]) => v !== null);
-	const figure = (k: string, v: number | string | boolean | null) => (typeof v !== "number" ? String(v) : /bytes/.test(k) ? bytes(v) : count(v, lang));
+	const figure = (k: string, v: number | string | boolean | Record<string, number> | null): string => {
+		if (v && typeof v === "object") return Object.entries(v).map(([name, n]) => `${name} ${n} ×`).join(", ");
+		const n = typeof v === "string" && /^\d+$/.test(v) ? Number(v) : v;
+		return typeof n !== "number" ? String(n) : /bytes/.test(k) ? bytes(n) : count(n, lang);
+	};
 	return (
 		<section class="facts">
 			<h2>{t("limits_and_score")}</h2>
