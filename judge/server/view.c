@@ -137,6 +137,35 @@ void view_problem_members(struct json_writer *w, const struct store_problem *p, 
 	json_write_integer(w, "accepted", p->accepted);
 }
 
+/* ---- packages ---- */
+
+void view_package_messages(struct json_writer *w, const struct package *p)
+{
+	json_open(w, "messages", '[');
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct package_message *m = &p->messages[i];
+		json_open(w, NULL, '{');
+		json_write_string(w, "file", *m->file ? m->file : NULL);
+		json_write_string(w, "field", *m->field ? m->field : NULL);
+		json_write_string(w, "text", m->text);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+void view_package_refused(struct request *r, const struct package *p)
+{
+	struct json_writer *w = reply_json(r, 422);
+	json_open(w, NULL, '{');
+	json_open(w, "error", '{');
+	json_write_string(w, "code", "invalid");
+	json_write_null(w, "field");
+	json_write_string(w, "message", p->n ? p->messages[0].text : "the package cannot be taken");
+	json_close(w, '}');
+	view_package_messages(w, p);
+	json_close(w, '}');
+}
+
 /* ---- submissions and judgings ---- */
 
 const char *view_without_sizes(struct arena *a, const char *text)

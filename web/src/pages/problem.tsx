@@ -6,7 +6,7 @@ import { ago, bytes, count, micros, percent, score, sizes } from "../format";
 import { isMac, useKeys, useLoad, usePages, useTitle } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
 import { useJudging } from "../judging";
-import { deviceName, useSite, useUser } from "../session";
+import { atLeast, deviceName, useSite, useUser } from "../session";
 import type { Problem, Scope, Submission } from "../types";
 import { Icon } from "../ui/icons";
 import { Choice, Confirm, Empty, ErrorBox, errorText, Meter, More, signInUrl, TableBox, Tabs, useTab, Waiting } from "../ui/parts";
@@ -189,7 +189,7 @@ function Bench({ problem }: { problem: Problem }) {
 				{tab === "statement" && <>
 					<header class="problem-head">
 						<h1>{problem.title[lang] ?? problem.title.en}</h1>
-						<p class="meta"><span class={`level ${problem.difficulty}`}>{word("level_", problem.difficulty)}</span>{problem.tags.map((x) => <a key={x} class="tag" href={`/problems?tag=${encodeURIComponent(x)}`}>{x}</a>)}</p>
+						<p class="meta"><span class={`level ${problem.difficulty}`}>{word("level_", problem.difficulty)}</span>{problem.tags.map((x) => <a key={x} class="tag" href={`/problems?tag=${encodeURIComponent(x)}`}>{x}</a>)}{atLeast(user, "instructor") && <a href={`/problems/${problem.id}/edit`}>{t("edit_statement")}</a>}</p>
 					</header>
 					<Prose html={problem.statement_html} />
 					<Hints problem={problem} />
