@@ -168,15 +168,13 @@ static bool speaks_of(const char *line, const char *word)
 
 const char *mutant_missing(const struct mutants *all, const struct mutant *m)
 {
-	static const struct {
+	static const char group[] = "a group edge: another scale for each neighbouring row and group (scale-grid), K of an odd number of groups";
+	static const char shared[] = "a size that needs more than 48 KiB of shared memory";
+	const struct {
 		const char *word, *missing;
 	} topics[] = {
-		{"zero", operators[MUTANT_OP_zero].missing},
-		{"scale", "a group edge: another scale for each neighbouring row and group (scale-grid), K of an odd number of groups"},
-		{"group", "a group edge: another scale for each neighbouring row and group (scale-grid), K of an odd number of groups"},
-		{"shfl", operators[MUTANT_OP_shuffle].missing},
-		{"cudaFuncSetAttribute", "a size that needs more than 48 KiB of shared memory"},
-		{"shared", "a size that needs more than 48 KiB of shared memory"},
+		{"zero", operators[MUTANT_OP_zero].missing}, {"scale", group}, {"group", group}, {"shfl", operators[MUTANT_OP_shuffle].missing},
+		{"cudaFuncSetAttribute", shared}, {"shared", shared},
 	};
 	static const enum mutant_operator plain[] = {MUTANT_OP_plus, MUTANT_OP_times, MUTANT_OP_constant, MUTANT_OP_subscript,
 						     MUTANT_OP_statement, MUTANT_OP_negate};

@@ -144,7 +144,8 @@ static void add_real(struct mutant_list *l, unsigned i, const struct number *n, 
 static bool beside_and(const struct source *s, unsigned i)
 {
 	unsigned a = source_before(s, i), b = source_after(s, i);
-	return (source_is(s, a, "&") && source_binary(s, a)) || source_in(s, a, "&=") || (source_is(s, b, "&") && source_binary(s, b));
+	bool left = source_is(s, b, "&") && source_binary(s, b) && !source_binary(s, a);
+	return left || (source_is(s, a, "&") && source_binary(s, a)) || source_is(s, a, "&=");
 }
 
 /* The mask of lanes is the shuffle operator's. */

@@ -13,6 +13,7 @@
 #include "../device_choice.h"
 #include "../grade_case.h"
 #include "../submission.h"
+#include "identity.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -138,112 +139,7 @@ void bench_close(struct bench *b)
 	free(b);
 }
 
-/* ---- identities ---- */
-
-static uint64_t mix(uint64_t h, const void *data, size_t size)
-{
-	for (const unsigned char *p = data, *end = p + size; p < end; p++)
-		h = (h ^ *p) * 0x100000001b3;
-	return h;
-}
-
-static const uint64_t basis = 0xcbf29ce484222325;
-
-struct renaming {			/* names in the order in which they were met */
-	uint64_t *seen;
-	size_t n, room;
-};
-
-/* Registers (%r12, %fd3, %p1) and labels ($L__BB0_2) are numbered by where they come first. */
-static uint64_t number_of(struct renaming *r, const char *name, size_t size)
-{
-	uint64_t h = mix(basis, name, size) | 1;
-	if (2 * r->n >= r->room) {
-		struct renaming grown = {.room = r->room ? 2 * r->room : 1024};
-		grown.seen = calloc(2 * grown.room, sizeof *grown.seen);
-		if (!grown.seen)
-			BUG("out of memory");
-		for (size_t i = 0; i < r->room; i++)
-			if (r->seen[2 * i]) {
-				size_t at = r->seen[2 * i] % grown.room;
-				while (grown.seen[2 * at])
-					at = (at + 1) % grown.room;
-				grown.seen[2 * at] = r->seen[2 * i];
-				grown.seen[2 * at + 1] = r->seen[2 * i + 1];
-			}
-		grown.n = r->n;
-		free(r->seen);
-		*r = grown;
-	}
-	size_t at = h % r->room;
-	while (r->seen[2 * at] && r->seen[2 * at] != h)
-		at = (at + 1) % r->room;
-	if (!r->seen[2 * at]) {
-		r->seen[2 * at] = h;
-		r->seen[2 * at + 1] = ++r->n;
-	}
-	return r->seen[2 * at + 1];
-}
-
-static size_t name_size(const char *p, const char *end)
-{
-	const char *q = p + 1;
-	while (q < end && (*q == '_' || (*q >= '0' && *q <= '9') || (*q >= 'a' && *q <= 'z') || (*q >= 'A' && *q <= 'Z')))
-		q++;
-	return (size_t)(q - p);
-}
-
-static uint64_t mix_line(uint64_t h, struct renaming *r, const char *p, const char *end)
-{
-	while (p < end) {
-		size_t n = *p == '%' || *p == '$' ? name_size(p, end) : 0;
-		bool numbered = n > 2 && p[n - 1] >= '0' && p[n - 1] <= '9';	/* %tid has no number */
-		if (numbered) {
-			uint64_t id = number_of(r, p, n);
-			h = mix(mix(h, p, 2), &id, sizeof id);
-			p += n;
-		} else if (*p == '/' && p + 1 < end && p[1] == '/') {
-			break;
-		} else {
-			if (*p != ' ' && *p != '\t')
-				h = mix(h, p, 1);
-			p++;
-		}
-	}
-	return h;
-}
-
-/* A line that says nothing about what the program does. */
-static bool idle(const char *p, size_t n)
-{
-	static const char *const words[] = {".loc", ".file", ".reg", "//", ".pragma"};
-	for (; n && (*p == ' ' || *p == '\t'); p++, n--)
-		;
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (n >= strlen(words[i]) && !memcmp(p, words[i], strlen(words[i])))
-			return true;
-	return n == 0;
-}
-
-uint64_t ptx_identity(const char *ptx)
-{
-	struct renaming r = {0};
-	uint64_t h = basis;
-	while (*ptx) {
-		size_t n = strcspn(ptx, "\n");
-		if (!strncmp(ptx + strspn(ptx, "\t "), ".section", 8)) {
-			const char *close = strstr(ptx, "}");	/* what the debugger reads */
-			ptx = close ? close + 1 : ptx + n;
-			continue;
-		}
-		if (!idle(ptx, n))
-			h = mix(mix_line(h, &r, ptx, ptx + n), "\n", 1);
-		ptx += n + (ptx[n] == '\n');
-	}
-	free(r.seen);
-	return h;
-}
-
+/* The guest's bytes as a number. */
 static uint64_t file_identity(int fd)
 {
 	struct stat st;
@@ -252,7 +148,7 @@ static uint64_t file_identity(int fd)
 	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return 0;
-	uint64_t h = mix(basis, map, (size_t)st.st_size);
+	uint64_t h = bytes_identity(map, (size_t)st.st_size);
 	munmap(map, (size_t)st.st_size);
 	return h;
 }

@@ -31,7 +31,4 @@ struct lane *lane_open(struct original *o);
 int lane_grade(struct lane *l, const char *source, size_t size, bool device_only, struct outcome *out, struct err *e);
 void lane_close(struct lane *l);
 
-/* A number for a PTX text that does not depend on names of registers and labels, places in the source, and comments. */
-uint64_t ptx_identity(const char *ptx);
-
 #endif
