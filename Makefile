@@ -36,6 +36,8 @@ PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/
 
 .PHONY: all demo test test-gpu unit web pages fuzz fuzzers bench bundle clean install setup setup-web help
 .DELETE_ON_ERROR:
+# linked beside and put in place whole: a failure, or another make at the same time, leaves the one that works
+.PRECIOUS: $(B)/judge
 .SECONDARY:
 
 all: $(B)/judge $(B)/libguest.a $(PROBLEMS) $(PROFILES) $(if $(shell command -v npm),pages)
@@ -173,7 +175,7 @@ install: all    ## copy to PREFIX (default /usr/local)
 	install -D -m 644 $(B)/libreference.a $(DESTDIR)$(PREFIX)/lib/judge/libreference.a
 	install -D -m 644 judge/judge.1 $(DESTDIR)$(PREFIX)/share/man/man1/judge.1
 	mkdir -p $(DESTDIR)$(PREFIX)/share/judge/reference
-	cp -r problems $(B)/profiles $(DESTDIR)$(PREFIX)/share/judge/
+	cp -r problems $(B)/profiles judge/author/template $(DESTDIR)$(PREFIX)/share/judge/
 	[ ! -d $(B)/web ] || cp -r $(B)/web $(DESTDIR)$(PREFIX)/share/judge/
 	cp -r reference/*.h reference/oracle_main.c reference/peaks.cu $(DESTDIR)$(PREFIX)/share/judge/reference/
 	for p in $(notdir $(patsubst %/,%,$(dir $(PROBLEMS)))); do \

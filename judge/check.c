@@ -22,6 +22,16 @@ double check_ratio(double got, double expected, double bound)
 	return ratio > 1 ? ratio : nextafter(1, 2);
 }
 
+double check_use(enum element_type type, double got, double expected, double bound)
+{
+	double rounding = element_rounding(type, expected), over = fabs(got - expected) - rounding;
+	if (got == expected || over <= 0)
+		return 0;
+	if (!isfinite(over) || bound <= rounding)
+		return INFINITY;
+	return over / (bound - rounding);
+}
+
 static void keep_worst(struct check *c, const struct check_element *x)
 {
 	unsigned at = c->n_worst;
@@ -45,6 +55,9 @@ void check_output(enum element_type type, const void *got, const double *expecte
 		out->wrong += x.ratio > 1;
 		if (x.ratio > out->ratio)
 			out->ratio = x.ratio;
+		double use = check_use(type, x.got, x.expected, x.bound);
+		if (use > out->use)
+			out->use = use;
 		if (out->n_worst < CHECK_WORST || x.ratio > out->worst[CHECK_WORST - 1].ratio)
 			keep_worst(out, &x);
 	}

@@ -22,15 +22,31 @@ static int read_statement(const struct problem *p, const char *lang, struct buf 
 	return problem_file(p, "statement.en.md", out, e);
 }
 
+/* What one can do after it, and what should be solved before. */
+static void print_place(const struct problem *p, const char *lang, const struct term *t)
+{
+	bool zh = !strcmp(lang, "zh");
+	if (p->teaches) {
+		const char *label = zh ? "学会：" : "teaches: ";
+		fprintf(t->file, "%s%s", term_on(t, STYLE_DIM), label);
+		term_wrap(t, text_in((struct text){p->teaches, p->teaches_zh}, lang), term_columns(label), term_columns(label));
+		fprintf(t->file, "%s\n", term_off(t));
+	}
+	for (unsigned i = 0; i < p->n_needs; i++)
+		term_put(t, STYLE_DIM, "%s%s%s", i ? ", " : zh ? "先做：" : "needs first: ", p->needs[i], i + 1 == p->n_needs ? "\n" : "");
+}
+
 static void print_facts(const struct problem *p, const char *lang, const struct term *t)
 {
 	CLEANUP_BUF struct buf prototype = {0};
-	term_put(t, STYLE_BOLD, "%s: %s\n", p->id, !strcmp(lang, "zh") && p->title_zh ? p->title_zh : p->title);
+	term_put(t, STYLE_BOLD, "%s: %s\n", p->id, text_in((struct text){p->title, p->title_zh}, lang));
 	term_put(t, STYLE_DIM, "%s", p->difficulty);
 	for (unsigned i = 0; i < p->n_tags; i++)
 		term_put(t, STYLE_DIM, ", %s", p->tags[i]);
 	problem_prototype(p, false, &prototype);
-	fputs("\n\n", t->file);
+	fputc('\n', t->file);
+	print_place(p, lang, t);
+	fputc('\n', t->file);
 	term_put(t, STYLE_CODE, "%s\n", buf_str(&prototype));
 	if (p->n_prepare) {
 		buf_free(&prototype);
@@ -55,12 +71,12 @@ static int show_hint(const struct problem *p, const char *text, unsigned n, cons
 }
 
 /* All but the hints, and how to see them. */
-static void show_statement(const struct problem *p, const char *text, const struct term *t)
+static void show_statement(const struct problem *p, const char *text, bool zh, const struct term *t)
 {
 	unsigned count = hints_count(text);
 	markdown_print(t, text, hints_begin(text));
 	if (count)
-		term_put(t, STYLE_NOTE, "%u hints: judge show %s --hint 1, and so on\n", count, p->id);
+		term_put(t, STYLE_NOTE, zh ? "共 %u 条提示：judge show %s --hint 1，依此类推\n" : "%u hints: judge show %s --hint 1, and so on\n", count, p->id);
 }
 
 int cmd_show(const struct options *o)
@@ -78,6 +94,6 @@ int cmd_show(const struct options *o)
 	if (o->hint >= 0)
 		return show_hint(p, buf_str(&text), (unsigned)o->hint, &t, &e) < 0 ? complain(&e) : 0;
 	print_facts(p, lang, &t);
-	show_statement(p, buf_str(&text), &t);
+	show_statement(p, buf_str(&text), !strcmp(lang, "zh"), &t);
 	return 0;
 }

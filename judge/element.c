@@ -55,6 +55,15 @@ static double small_float(unsigned v, int e, int m, bool ieee)
 	return v >> (e + m) & 1 ? -x : x;
 }
 
+double element_rounding(enum element_type t, double x)
+{
+	static const struct {
+		int digits, lowest;	/* of the significand; the exponent of the smallest step */
+	} floats[N_TYPES] = {[TYPE_F16] = {11, -24}, [TYPE_BF16] = {8, -133}, [TYPE_F32] = {24, -149}, [TYPE_F64] = {53, -1074},
+			     [TYPE_E4M3] = {4, -9}, [TYPE_E5M2] = {3, -16}};
+	return floats[t].digits ? fmax(ldexp(fabs(x), -floats[t].digits), ldexp(0.5, floats[t].lowest)) : 0;
+}
+
 #define AT(ctype) (((const ctype *)data)[i])
 
 double element_value(enum element_type t, const void *data, uint64_t i)

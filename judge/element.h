@@ -13,5 +13,7 @@ const char *element_names(void);			/* "i8, u8, ...", for messages */
 
 /* Element i of an array, exactly (but for the low bits of 64-bit integers). */
 double element_value(enum element_type t, const void *data, uint64_t i);
+/* How far the nearest value of the type may be from x, at the most; 0 for integers. */
+double element_rounding(enum element_type t, double x);
 
 #endif

@@ -14,6 +14,7 @@
 #include "submission.h"
 #include "timing.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -29,7 +30,6 @@ struct work {				/* one grading, while it goes on */
 	unsigned n_runners;
 	struct runner gpu;		/* its device NULL: there is none */
 	char emulated[48];		/* the runners' device */
-	struct buf prelude;
 	pthread_t compiler;
 	int compile_rc;
 	struct err compile_err;
@@ -89,22 +89,38 @@ static int make_cases(struct work *w, struct err *e)
 
 /* ---- compile ---- */
 
+int grade_compile(const struct grade_options *o, struct arena *a, struct compiled *out, struct err *e)
+{
+	CLEANUP_BUF struct buf prelude = {0};
+	problem_prelude(o->problem, &prelude);
+	struct compile_request rq = {
+		.source = o->source, .size = o->size, .name = o->name, .prelude = buf_str(&prelude), .entry = "solve",
+		.arch = o->device->arch, .unsandboxed = o->unsandboxed,
+		.wall_ms = (unsigned)(o->problem->compile_seconds * 1000), .memory = o->problem->compile_memory,
+	};
+	return compile(&rq, a, out, e);
+}
+
 static void *run_compiler(void *arg)
 {
 	struct work *w = arg;
-	struct compile_request rq = {
-		.source = w->o->source, .size = w->o->size, .name = w->o->name, .prelude = buf_str(&w->prelude), .entry = "solve",
-		.arch = w->o->device->arch, .unsandboxed = w->o->unsandboxed,
-		.wall_ms = (unsigned)(w->o->problem->compile_seconds * 1000), .memory = w->o->problem->compile_memory,
-	};
-	w->compile_rc = compile(&rq, w->g->arena, &w->g->compiled, &w->compile_err);
+	w->compile_rc = grade_compile(w->o, w->g->arena, &w->g->compiled, &w->compile_err);
 	return NULL;
+}
+
+/* The guest is this grading's own descriptor. */
+static int take_compiled(struct work *w, struct err *e)
+{
+	w->g->compiled = *w->o->compiled;
+	w->g->compiled.guest_fd = w->o->compiled->ok ? fcntl(w->o->compiled->guest_fd, F_DUPFD_CLOEXEC, 3) : -1;
+	return w->o->compiled->ok && w->g->compiled.guest_fd < 0 ? err_errno(e, "cannot duplicate a descriptor") : 0;
 }
 
 static int start_compiler(struct work *w, struct err *e)
 {
-	problem_prelude(w->o->problem, &w->prelude);
 	w->g->compiled.guest_fd = -1;
+	if (w->o->compiled)
+		return take_compiled(w, e);
 	if (pthread_create(&w->compiler, NULL, run_compiler, w) != 0)
 		return err_system(e, "cannot start a thread");
 	return 0;
@@ -112,7 +128,8 @@ static int start_compiler(struct work *w, struct err *e)
 
 static int finish_compiler(struct work *w, struct err *e)
 {
-	pthread_join(w->compiler, NULL);
+	if (!w->o->compiled)
+		pthread_join(w->compiler, NULL);
 	if (w->compile_rc < 0) {
 		*e = w->compile_err;
 		return -1;
@@ -126,7 +143,7 @@ static int finish_compiler(struct work *w, struct err *e)
 
 /* ---- running ---- */
 
-/* Floor and efficiency of a timing case that was right; a GPU's floor is of the peaks measured there. */
+/* Floor and efficiency of a timing case whose outputs were right; a GPU's floor is of the peaks measured there. */
 static int rate(struct work *w, struct case_report *r, struct err *e)
 {
 	const char *unit = w->o->problem->unit;
@@ -143,11 +160,18 @@ static int rate(struct work *w, struct case_report *r, struct err *e)
 	return 0;
 }
 
+static int get_answer(struct work *w, unsigned i, const struct answer **out, struct err *e)
+{
+	if (w->o->answers)
+		return oracle_pool_get(w->o->answers, (unsigned)(w->g->cases[i].spec - w->o->problem->cases), out, e);
+	return oracle_pool_get(w->oracles, i, out, e);
+}
+
 static int run_and_check(struct work *w, struct runner *runner, unsigned i, struct err *e)
 {
 	struct case_report *r = &w->g->cases[i];
 	const struct answer *a;
-	if (oracle_pool_get(w->oracles, i, &a, e) < 0)
+	if (get_answer(w, i, &a, e) < 0)
 		return -1;
 	CLEANUP_FD int lock = r->gpu ? gpu_lock(w->g->gpu.uuid, GPU_SHARED, e) : -1;	/* not while another measures */
 	if (r->gpu && lock < 0)
@@ -155,7 +179,8 @@ static int run_and_check(struct work *w, struct runner *runner, unsigned i, stru
 	if (runner_case(runner, &w->cases[i], a, r, e) < 0)
 		return err_wrap(e, "case \"%s\"", r->spec->name);
 	r->quantization_error = a->quantization_error;
-	oracle_pool_release(w->oracles, i);
+	if (!w->o->answers)
+		oracle_pool_release(w->oracles, i);
 	return 0;
 }
 
@@ -168,12 +193,22 @@ static int run_one(struct work *w, struct runner *runner, unsigned i, struct err
 	} else if (run_and_check(w, runner, i, e) < 0) {
 		return -1;
 	}
-	return r->spec->timing && r->verdict == VERDICT_AC ? rate(w, r, e) : 0;
+	return r->spec->timing && (r->verdict == VERDICT_AC || r->verdict == VERDICT_RV) ? rate(w, r, e) : 0;
+}
+
+/* What is wrong outweighs a broken rule; and a rule is told best by a timing case, which has the sizes that count. */
+static bool outweighs(const struct case_report *r, const struct grading *g)
+{
+	if (g->verdict == VERDICT_AC)
+		return true;
+	if (g->verdict != VERDICT_RV || !g->decisive)
+		return false;
+	return r->verdict != VERDICT_RV || (r->spec->timing && !g->decisive->spec->timing);
 }
 
 static void decide(struct grading *g, const struct case_report *r)
 {
-	if (r->verdict == VERDICT_AC || g->verdict != VERDICT_AC)
+	if (r->verdict == VERDICT_AC || !outweighs(r, g))
 		return;
 	g->verdict = r->verdict;
 	g->decisive = r;
@@ -212,8 +247,10 @@ struct lane {
 	pthread_t thread;
 };
 
-static bool ends_run(enum verdict v)
+static bool ends_run(const struct work *w, enum verdict v)
 {
+	if (w->o->brief && v != VERDICT_AC)
+		return true;
 	return v == VERDICT_TLE || v == VERDICT_DL || v == VERDICT_SE;
 }
 
@@ -226,7 +263,7 @@ static void case_done(struct stage *s, unsigned i, int rc, const struct err *e)
 		s->failed_at = i;
 		s->err = *e;
 	}
-	if ((rc < 0 || ends_run(s->w->g->cases[i].verdict)) && s->end > i + 1)
+	if ((rc < 0 || ends_run(s->w, s->w->g->cases[i].verdict)) && s->end > i + 1)
 		s->end = i + 1;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -285,10 +322,19 @@ static int run_stage(struct work *w, unsigned from, unsigned n, bool *go_on, str
 			decide(w->g, &w->g->cases[i]);
 		else
 			forget(w, i);
-		*go_on &= !ends_run(w->g->cases[i].verdict);
+		*go_on &= !ends_run(w, w->g->cases[i].verdict);
 	}
 	end_stage(w, from, n);
 	return 0;
+}
+
+/* What the emulated device rejects does not reach the GPU, and only what is right is timed; but what breaks a rule is right, and its
+ * timing case on the emulated device shows the cost. */
+static bool barred(const struct grading *g, const struct case_report *r)
+{
+	if (g->verdict == VERDICT_AC || (!r->spec->timing && !r->gpu))
+		return false;
+	return g->verdict != VERDICT_RV || r->gpu;
 }
 
 static int run_cases(struct work *w, struct err *e)
@@ -297,9 +343,7 @@ static int run_cases(struct work *w, struct err *e)
 	for (unsigned i = 0; i < w->g->n_cases && go_on;) {
 		unsigned n = stage_size(w->g, i);
 		bool emulated = !w->g->cases[i].gpu;
-		if ((w->g->cases[i].spec->timing || !emulated) && w->g->verdict != VERDICT_AC)
-			break;		/* what the emulated device rejects does not reach the GPU */
-		if (emulated && *w->g->not_emulated) {
+		if (barred(w->g, &w->g->cases[i]) || (emulated && *w->g->not_emulated)) {
 			i += n;
 			continue;
 		}
@@ -403,7 +447,7 @@ static int load_image(struct work *w, struct err *e)
 /* What the times are compared with takes the GPU for itself: the submission's device process has to go first. */
 static void compare(struct work *w)
 {
-	if (w->o->scope != GRADE_ALL || w->g->verdict != VERDICT_AC)
+	if (w->o->scope != GRADE_ALL || w->g->verdict != VERDICT_AC || w->o->brief)
 		return;
 	runner_close(&w->gpu);
 	if (w->gpu.device)
@@ -435,8 +479,9 @@ static int run_all(struct work *w, struct err *e)
 	progress_stage(o->progress, "compile", 0);
 	if (start_compiler(w, e) < 0)
 		return -1;
-	w->oracles = oracle_pool_start(o->problem, w->cases, pooled(w->g), o->threads ? o->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
-				       o->unsandboxed);
+	if (!o->answers)
+		w->oracles = oracle_pool_start(o->problem, w->cases, pooled(w->g),
+					       o->threads ? o->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN), o->unsandboxed);
 	struct err session_err = {0};
 	int opened = 0;
 	for (unsigned i = 0; i < w->n_runners && opened == 0 && !*w->g->not_emulated; i++)
@@ -550,7 +595,6 @@ int grade(const struct grade_options *o, struct grading *g, struct err *e)
 		runner_close(&w.runners[i]);
 	runner_close(&w.gpu);
 	compiled_close(&g->compiled);
-	buf_free(&w.prelude);
 	if (rc < 0) {
 		grading_free(g);
 		return -1;

@@ -6,7 +6,8 @@
  * hidden cases go to two device processes at once, since starting a guest is mostly waiting; a case's result does not
  * depend on its neighbours.  Timing cases have the machine to themselves.
  *
- * The first case, in order, that is not accepted gives the verdict.  A case whose program would not end (TLE, DL) stops
+ * The first case, in order, that is not accepted gives the verdict; but a broken rule (RV, rules.h) gives way to whatever else is
+ * wrong, and is told by the emulated timing case, which runs for it as well.  A case whose program would not end (TLE, DL) stops
  * the run, as the next would be no better: those after it count as not run, whether they were or not.  After any other
  * the rest still run, for the table.
  *
@@ -34,6 +35,7 @@
 #include "verdict.h"
 
 struct progress;
+struct oracle_pool;
 struct sanitizer_report;
 struct ncu_counts;
 struct device_choice;
@@ -60,6 +62,10 @@ struct grade_options {
 	bool gpu_only;			/* with a GPU: leave out the emulated device */
 	bool sanitize;			/* with a GPU: small cases again under compute-sanitizer (sanitize.h) */
 	struct progress *progress;	/* or NULL */
+	/* Of many programs for one problem, as a package's check grades them: */
+	bool brief;			/* the first case that is not accepted ends the run; times are compared with nothing */
+	struct oracle_pool *answers;	/* of all cases of the problem, in their order, drawn with this secret; NULL: they are asked for */
+	const struct compiled *compiled;	/* the source, compiled by grade_compile; NULL: to be compiled */
 };
 
 struct wrong_element {
@@ -87,6 +93,7 @@ struct case_report {
 	char note[500];			/* of a run that is right all the same: a CUDA call that failed, unheeded */
 	struct fault fault;
 	double error_ratio;		/* largest of all outputs; NaN: not compared */
+	double bound_use;		/* the same without the rounding of outputs (check_use) */
 	double quantization_error;	/* NaN: none */
 	uint64_t wrong, elements;
 	unsigned n_wrong;		/* visible cases only */
@@ -140,6 +147,8 @@ struct grading {
 /* 0: graded; g's memory is its arena, freed by grading_free.  -1 and e: the judge's own failure, or (ERR_INPUT) an option
  * that is wrong. */
 int grade(const struct grade_options *o, struct grading *g, struct err *e);
+/* The compile step alone; out's memory is in a, to be closed by compiled_close. */
+int grade_compile(const struct grade_options *o, struct arena *a, struct compiled *out, struct err *e);
 void grading_free(struct grading *g);
 
 #endif

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is said in both. */
+struct text {
+	const char *en, *zh;
+};
+
 static inline const char *lang_of(const char *option)
 {
 	const char *names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
@@ -16,6 +21,11 @@ static inline const char *lang_of(const char *option)
 			return !strncmp(v, "zh", 2) ? "zh" : "en";
 	}
 	return "en";
+}
+
+static inline const char *text_in(struct text t, const char *lang)
+{
+	return t.zh && !strcmp(lang, "zh") ? t.zh : t.en;
 }
 
 #endif

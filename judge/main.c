@@ -1,8 +1,10 @@
 /* judge: the command line.  `judge __device` is the inside of the jail that holds the device; see sandbox/session.h.
  * `judge __cublas` times a GEMM; see sandbox/device/gemm.h. */
 #include "../sandbox/device/gemm.h"
+#include "../sandbox/jail.h"
 #include "../sandbox/session.h"
 #include "command.h"
+#include "paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +69,16 @@ static void hold_descriptors(void)
 		close(fd);
 }
 
+/* Wherever this is installed: no jail has packages, their oracles, or what is kept of others' work. */
+static void hide_own_folders(void)
+{
+	const struct paths *p = paths();
+	jail_hide(p->problems);
+	jail_hide(p->oracles);
+	jail_hide(p->cache);
+	jail_hide(p->state);
+}
+
 /* What was not written is no success.  A reader that went away (EPIPE) wants no message. */
 static int written(int status)
 {
@@ -113,5 +125,6 @@ int main(int argc, char **argv)
 		return gemm_main(argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	hold_descriptors();
+	hide_own_folders();
 	return written(judge(argc, argv));
 }

@@ -9,11 +9,12 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { WALL_MS = 120000, CPU_MS = 60000, UNTOUCHED = 0xa5 };
+enum { CPU_MS = 60000, UNTOUCHED = 0xa5, GUARD = 64 };	/* wall time: twice the processor time */
 
 /* A NaN of our own: an expected value that still has these bits was never set. */
 #define UNSET 0x7ff8a5a5a5a5a5a5ull
@@ -21,6 +22,12 @@ enum { WALL_MS = 120000, CPU_MS = 60000, UNTOUCHED = 0xa5 };
 static size_t align64(size_t n)
 {
 	return (n + 63) & ~(size_t)63;
+}
+
+/* What follows an area is left alone up to the next, at least GUARD bytes. */
+static size_t area_after(size_t at, size_t size)
+{
+	return align64(at + size) + GUARD;
 }
 
 /* Where each tensor's areas lie; returns the size of the whole. */
@@ -33,12 +40,12 @@ static size_t lay_out(const struct testcase *t, struct oracle_header *h)
 		struct oracle_tensor *o = &h->tensors[i];
 		if (p->arguments[i].role == ROLE_INPUT) {
 			o->data = at;
-			at += align64(x->bytes);
+			at = area_after(at, x->bytes);
 		} else if (p->arguments[i].role == ROLE_OUTPUT) {
 			o->expected = at;
-			at += align64(x->count * sizeof(double));
+			at = area_after(at, x->count * sizeof(double));
 			o->bound = at;
-			at += align64(x->count * sizeof(double));
+			at = area_after(at, x->count * sizeof(double));
 		}
 	}
 	return at;
@@ -76,13 +83,12 @@ size_t answer_size(const struct testcase *t)
 	return lay_out(t, &h);
 }
 
-static void poison(const struct testcase *t, const struct oracle_header *h, char *map)
+static void poison(const struct oracle_header *h, char *map)
 {
 	const uint64_t unset = UNSET;
+	memset(map + sizeof *h, UNTOUCHED, h->size - sizeof *h);
 	for (unsigned i = 0; i < h->n_tensors; i++) {
 		const struct oracle_tensor *o = &h->tensors[i];
-		if (o->data)
-			memset(map + o->data, UNTOUCHED, t->tensors[i].bytes);
 		for (uint64_t k = 0; o->expected && k < o->tensor.count; k++) {
 			memcpy(map + o->expected + 8 * k, &unset, 8);
 			memcpy(map + o->bound + 8 * k, &unset, 8);
@@ -91,7 +97,7 @@ static void poison(const struct testcase *t, const struct oracle_header *h, char
 }
 
 /* The case file: a memory file whose size nobody can change any more, so that reading it back never faults. */
-static int make_file(const struct testcase *t, const struct oracle_header *h, struct answer *a, struct err *e)
+static int make_file(const struct oracle_header *h, struct answer *a, struct err *e)
 {
 	CLEANUP_FD int fd = memfd_create("judge-case", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || ftruncate(fd, (off_t)h->size) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
@@ -103,8 +109,14 @@ static int make_file(const struct testcase *t, const struct oracle_header *h, st
 	}
 	a->size = h->size;
 	memcpy(a->map, h, sizeof *h);
-	poison(t, h, a->map);
+	poison(h, a->map);
 	return take_fd(&fd);
+}
+
+static int forbidden_call(int number, struct err *e)
+{
+	CLEANUP_FREE char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+	return err_system(e, "it made the system call %s (%d), which an oracle may not: no files, no processes, no clock", name ? name : "?", number);
 }
 
 /* How it ended, if not well. */
@@ -125,7 +137,7 @@ static int failed(const struct jail_result *r, struct err *e)
 	case JAIL_WALL:
 		return err_system(e, "it was not done after %.0f s", (r->end == JAIL_CPU ? (double)r->cpu_us : (double)r->wall_us) / 1e6);
 	case JAIL_SYSCALL:
-		return err_system(e, "it made system call %d, which an oracle may not", r->status);
+		return forbidden_call(r->status, e);
 	case JAIL_MEMORY:
 		return err_system(e, "it ran out of memory");
 	case JAIL_OUTPUT:
@@ -135,13 +147,14 @@ static int failed(const struct jail_result *r, struct err *e)
 	return err_system(e, "it was stopped: %s", jail_end_name(r->end));
 }
 
-static int run(int exe_fd, int file, size_t size, bool unsandboxed, struct err *e)
+static int run(int exe_fd, int file, size_t size, unsigned cpu_ms, bool unsandboxed, struct err *e)
 {
 	struct jail_fd fds[] = {{file, ORACLE_FD_CASE}};
+	unsigned limit = cpu_ms ? cpu_ms : CPU_MS;
 	struct jail_spec spec = {
 		.policy = JAIL_ORACLE, .name = "oracle", .argv = (const char *const[]){"oracle", NULL}, .exe_fd = exe_fd,
 		.fds = fds, .n_fds = 1, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .unsandboxed = unsandboxed,
-		.limits = {.cpu_ms = CPU_MS, .wall_ms = WALL_MS, .memory = (1ull << 30) + 16 * (uint64_t)size, .processes = 1,
+		.limits = {.cpu_ms = limit, .wall_ms = 2 * limit, .memory = (1ull << 30) + 16 * (uint64_t)size, .processes = 1,
 			   .output = 64 << 10},
 	};
 	struct jail_result r = {0};
@@ -180,6 +193,34 @@ static int check_output(const struct argument *a, const double *expected, const 
 	return 0;
 }
 
+/* Is what follows an area as it was? */
+static bool guarded(const char *map, size_t at, size_t size)
+{
+	size_t end = area_after(at, size);
+	for (size_t i = at + size; i < end; i++)
+		if ((unsigned char)map[i] != UNTOUCHED)
+			return false;
+	return true;
+}
+
+/* An oracle that writes past a tensor would change its neighbour's numbers, and tell nobody. */
+static int check_guards(const struct testcase *t, const struct oracle_header *h, const char *map, struct err *e)
+{
+	for (unsigned i = 0; i < h->n_tensors; i++) {
+		const struct oracle_tensor *o = &h->tensors[i];
+		const char *name = t->problem->arguments[i].name;
+		const size_t doubles = t->tensors[i].count * sizeof(double);
+		unsigned long long n = t->tensors[i].count;
+		if (o->data && !guarded(map, o->data, t->tensors[i].bytes))
+			return err_system(e, "it wrote past the end of %s, which has %llu elements", name, n);
+		if (o->expected && !guarded(map, o->expected, doubles))
+			return err_system(e, "it wrote past the end of the expected values of %s, which has %llu elements", name, n);
+		if (o->bound && !guarded(map, o->bound, doubles))
+			return err_system(e, "it wrote past the end of the bounds of %s, which has %llu elements", name, n);
+	}
+	return 0;
+}
+
 /* Only offsets of our own header are used: the one in the file may have been overwritten. */
 static int collect(const struct testcase *t, const struct oracle_header *h, struct answer *a, struct err *e)
 {
@@ -187,6 +228,8 @@ static int collect(const struct testcase *t, const struct oracle_header *h, stru
 	const char *map = a->map;
 	if (back->done != 1)
 		return err_system(e, "it ended before expect() was done");
+	if (check_guards(t, h, map, e) < 0)
+		return -1;
 	for (unsigned i = 0; i < h->n_tensors; i++) {
 		const struct argument *arg = &t->problem->arguments[i];
 		const struct oracle_tensor *o = &h->tensors[i];
@@ -220,12 +263,12 @@ static int answer(int exe_fd, const struct testcase *t, const struct answer *giv
 	struct oracle_header h;
 	make_header(t, &h);
 	h.given = given != NULL;
-	CLEANUP_FD int file = make_file(t, &h, out, e);
+	CLEANUP_FD int file = make_file(&h, out, e);
 	if (file < 0)
 		return -1;
 	if (given)
 		give(t, given, out->map, &h);
-	if (run(exe_fd, file, h.size, unsandboxed, e) < 0)
+	if (run(exe_fd, file, h.size, t->oracle_ms, unsandboxed, e) < 0)
 		return -1;
 	return collect(t, &h, out, e);
 }

@@ -32,7 +32,9 @@ void answer_free(struct answer *a);
 size_t answer_size(const struct testcase *t);
 
 struct oracle_pool;
-/* cases must stay where they are until oracle_pool_stop. */
+/* cases must stay where they are until oracle_pool_stop.  Timing cases of GPUs, which ask oracles of their own (timing.h), are left
+ * out.  Answers that are not released are kept; of more than ORACLE_POOL_HELD bytes of these the pool waits to be rid. */
+#define ORACLE_POOL_HELD (2ull << 30)
 struct oracle_pool *oracle_pool_start(const struct problem *p, const struct testcase *cases, unsigned n, unsigned threads,
 				      bool unsandboxed);
 /* Wait for case i.  The answer is the pool's until released; -1 and e if its oracle failed. */

@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum { MAX_THREADS = 16 };
-static const size_t max_held = 2ull << 30;
 
 enum state { WAITING, RUNNING, DONE, FAILED, RELEASED };
 
@@ -59,7 +58,11 @@ static struct job *claim(struct oracle_pool *o)
 		if (o->stop || o->next == o->n)
 			return NULL;
 		struct job *j = &o->jobs[o->next];
-		if (!o->held || o->held + j->bytes <= max_held) {
+		if (j->state == RELEASED) {
+			o->next++;
+			continue;
+		}
+		if (!o->held || o->held + j->bytes <= ORACLE_POOL_HELD) {
 			o->next++;
 			o->held += j->bytes;
 			j->state = RUNNING;
@@ -100,8 +103,11 @@ struct oracle_pool *oracle_pool_start(const struct problem *p, const struct test
 	o->n = n;
 	o->unsandboxed = unsandboxed;
 	o->exe_fd = -1;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		o->jobs[i].bytes = answer_size(&cases[i]);
+		if (cases[i].spec->timing && cases[i].spec->gpu)
+			o->jobs[i].state = RELEASED;
+	}
 	pthread_mutex_init(&o->lock, NULL);
 	pthread_mutex_init(&o->opening, NULL);
 	pthread_cond_init(&o->changed, NULL);

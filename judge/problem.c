@@ -7,6 +7,7 @@
 #include "../sandbox/base/tame.h"
 #include "element.h"
 #include "paths.h"
+#include "rules.h"
 #include "testcase.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@
 #include <sys/stat.h>
 
 enum { MAX_CASES = 200, MAX_FILE = 1 << 20, DEFAULT_SECONDS = 30, DEFAULT_MEMORY_MIB = 1024,
-       DEFAULT_MILLIONS = 2000, DEFAULT_COMPILE_SECONDS = 60, DEFAULT_COMPILE_MIB = 4096 };
+       DEFAULT_MILLIONS = 2000, DEFAULT_COMPILE_SECONDS = 60, DEFAULT_COMPILE_MIB = 4096, MAX_NEEDS = 8, MAX_TEACHES = 300 };
 
 struct load {
 	struct json *json;
@@ -44,6 +45,12 @@ static bool word(const char *s, size_t max, const char *more)
 	return n > 0 && n <= max && isalpha((unsigned char)s[0]);
 }
 
+bool problem_is_id(const char *s)
+{
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-");
+	return n > 0 && !s[n] && n < sizeof ((struct problem *)0)->id && *s != '-';
+}
+
 static int string_to(struct load *l, const struct cJSON *o, const char *field, const char *right, char *out, size_t size)
 {
 	const char *s;
@@ -58,7 +65,7 @@ static int string_to(struct load *l, const struct cJSON *o, const char *field, c
 
 /* ---- what the problem is called ---- */
 
-/* A title or a tag is shown on terminals. */
+/* A title, a sentence or a tag is shown on terminals. */
 static int shown(struct load *l, const struct cJSON *v)
 {
 	char *copy = arena_strdup(l->p->arena, json_text(v));
@@ -103,6 +110,57 @@ static int load_tags(struct load *l)
 	return 0;
 }
 
+/* One sentence in a language. */
+static int sentence(struct load *l, const struct cJSON *o, const char *lang, const char *right, const char **out)
+{
+	const char *text;
+	if (json_string(l->json, o, lang, right, &text, l->e) < 0)
+		return -1;
+	if (!*text || strlen(text) > MAX_TEACHES)
+		return json_fail(l->json, json_get(o, lang), l->e, "has %zu bytes: write %s, of 1 to %d bytes", strlen(text), right, MAX_TEACHES);
+	if (shown(l, json_get(o, lang)) < 0)
+		return -1;
+	*out = arena_strdup(l->p->arena, text);
+	return 0;
+}
+
+static int load_teaches(struct load *l)
+{
+	const struct cJSON *teaches;
+	if (!json_get(l->root, "teaches"))
+		return 0;
+	if (json_object(l->json, l->root, "teaches", "an object, e.g. {\"en\": \"what one can do after it, in a sentence\"}", &teaches, l->e) < 0 ||
+	    json_only(l->json, teaches, (const char *const[]){"en", "zh", NULL}, l->e) < 0 ||
+	    sentence(l, teaches, "en", "an English sentence", &l->p->teaches) < 0)
+		return -1;
+	return json_get(teaches, "zh") ? sentence(l, teaches, "zh", "a Chinese sentence", &l->p->teaches_zh) : 0;
+}
+
+/* Ids of problems to solve first, which need not be installed here. */
+static int load_needs(struct load *l)
+{
+	const struct cJSON *needs;
+	struct problem *p = l->p;
+	if (!json_get(l->root, "needs"))
+		return 0;
+	if (json_array(l->json, l->root, "needs", "a list of ids, e.g. [\"w8a16-gemv\"]", &needs, l->e) < 0)
+		return -1;
+	if (json_count(needs) > MAX_NEEDS)
+		return json_fail(l->json, needs, l->e, "has %zu problems: name at most %d", json_count(needs), MAX_NEEDS);
+	p->needs = arena_new_array(p->arena, const char *, MAX_NEEDS);
+	for (const struct cJSON *v = json_first(needs); v; v = json_next(v)) {
+		if (!json_is_string(v) || !problem_is_id(json_text(v)))
+			return json_fail(l->json, v, l->e, "is no problem's id: write one of small letters, digits and \"-\" in quotes");
+		if (!strcmp(json_text(v), p->id))
+			return json_fail(l->json, v, l->e, "is this problem itself: remove it");
+		for (unsigned i = 0; i < p->n_needs; i++)
+			if (!strcmp(p->needs[i], json_text(v)))
+				return json_fail(l->json, v, l->e, "is \"%s\", which is in the list already: remove it", json_text(v));
+		p->needs[p->n_needs++] = arena_strdup(p->arena, json_text(v));
+	}
+	return 0;
+}
+
 static int load_head(struct load *l, const char *folder_name)
 {
 	int64_t format;
@@ -120,7 +178,7 @@ static int load_head(struct load *l, const char *folder_name)
 	if (strcmp(p->difficulty, "easy") && strcmp(p->difficulty, "medium") && strcmp(p->difficulty, "hard"))
 		return json_fail(l->json, json_get(l->root, "difficulty"), l->e, "is \"%s\": write \"easy\", \"medium\" or \"hard\"", p->difficulty);
 	p->difficulty = arena_strdup(p->arena, p->difficulty);
-	if (load_tags(l) < 0 || string_to(l, l->root, "entry", "\"solve\"", entry, sizeof entry) < 0)
+	if (load_tags(l) < 0 || load_teaches(l) < 0 || load_needs(l) < 0 || string_to(l, l->root, "entry", "\"solve\"", entry, sizeof entry) < 0)
 		return -1;
 	if (strcmp(entry, "solve"))
 		return json_fail(l->json, json_get(l->root, "entry"), l->e, "is \"%s\": write \"solve\"", entry);
@@ -401,10 +459,13 @@ static int try_case(struct load *l, const struct cJSON *o, const struct case_spe
 		struct testcase t;
 		struct err why = {0};
 		double bytes, flops;
-		if (testcase_make(l->p, c, &s, "try", &t, &why) < 0 || testcase_work(&t, &bytes, &flops, &why) < 0) {
+		int64_t limit;
+		if (testcase_make(l->p, c, &s, "try", &t, &why) < 0 || testcase_work(&t, &bytes, &flops, &why) < 0 ||
+		    rules_limit("scratch_bytes", l->p->scratch_bytes, &t.sizes, &limit, &why) < 0 ||
+		    rules_limit("max_intermediate_bytes", l->p->max_intermediate_bytes, &t.sizes, &limit, &why) < 0) {
 			char sizes[200];
 			sizes_text(&t.sizes, sizes, sizeof sizes);
-			const char *text = strstr(why.text, c->name);
+			const char *text = strncmp(why.text, "rules.", 6) ? strstr(why.text, c->name) : NULL;
 			text = text ? strstr(text, ": ") : NULL;
 			return json_fail(l->json, o, l->e, "with %s: %s", sizes, text ? text + 2 : why.text);
 		}
@@ -554,14 +615,40 @@ static int load_work(struct load *l)
 	return 0;
 }
 
+/* {"Wq": 1.1}: how often each input may be read. */
+static int load_passes(struct load *l, const struct cJSON *rules)
+{
+	const char *inputs[PROBLEM_MAX_TENSORS + 1];
+	const struct cJSON *passes;
+	struct problem *p = l->p;
+	unsigned n = 0;
+	if (!json_get(rules, "max_weight_passes"))
+		return 0;
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (p->arguments[i].role == ROLE_INPUT)
+			inputs[n++] = p->arguments[i].name;
+	inputs[n] = NULL;
+	if (json_object(l->json, rules, "max_weight_passes", "null, or how often each input may be read, e.g. {\"Wq\": 1.1}", &passes, l->e) < 0 ||
+	    json_only(l->json, passes, inputs, l->e) < 0)
+		return -1;
+	if (!json_count(passes))
+		return json_fail(l->json, passes, l->e, "is empty: write null, or how often each input may be read, e.g. {\"%s\": 1.1}", inputs[0]);
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (json_get(passes, p->arguments[i].name) &&
+		    json_number(l->json, passes, p->arguments[i].name, 1, 1000, &p->max_passes[i], l->e) < 0)
+			return -1;
+	return 0;
+}
+
 static int load_rules(struct load *l)
 {
 	const struct cJSON *rules;
-	static const char *const names[] = {"max_launches", "scratch_bytes", NULL};
+	static const char *const names[] = {"max_launches", "scratch_bytes", "max_intermediate_bytes", "max_weight_passes", NULL};
+	enum { REQUIRED = 2 };
 	if (json_object(l->json, l->root, "rules", "an object with max_launches and scratch_bytes, null where anything goes", &rules, l->e) < 0 ||
 	    json_only(l->json, rules, names, l->e) < 0)
 		return -1;
-	for (unsigned i = 0; names[i]; i++) {
+	for (unsigned i = 0; i < REQUIRED; i++) {
 		bool named = false;
 		for (const struct cJSON *v = json_first(rules); v; v = json_next(v))
 			named |= !strcmp(json_key(v), names[i]);
@@ -575,7 +662,10 @@ static int load_rules(struct load *l)
 	if (json_get(rules, "scratch_bytes") &&
 	    load_expression(l, rules, "scratch_bytes", "null, a number of bytes, or an expression", &l->p->scratch_bytes) < 0)
 		return -1;
-	return 0;
+	if (json_get(rules, "max_intermediate_bytes") &&
+	    load_expression(l, rules, "max_intermediate_bytes", "null, a number of bytes, or an expression", &l->p->max_intermediate_bytes) < 0)
+		return -1;
+	return load_passes(l, rules);
 }
 
 static int load_score(struct load *l)
@@ -660,7 +750,7 @@ static int hash_version(struct problem *p, struct err *e)
 
 static int load(struct load *l, const char *folder_name)
 {
-	static const char *const fields[] = {"format", "id", "title", "difficulty", "tags", "entry", "arguments", "prepare",
+	static const char *const fields[] = {"format", "id", "title", "difficulty", "tags", "teaches", "needs", "entry", "arguments", "prepare",
 					     "sizes", "cases", "timing", "baseline", "work", "rules", "score", "limits", NULL};
 	if (!json_is_object(l->root))
 		return json_fail(l->json, l->root, l->e, "the file must hold an object: {\"format\": 1, ...}");

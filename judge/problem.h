@@ -7,6 +7,8 @@
  *	title		{"en": "...", "zh"?: "..."}
  *	difficulty	"easy", "medium", "hard"
  *	tags		list of words
+ *	teaches ?	{"en": a sentence, "zh"?: the same}: what one can do after it
+ *	needs ?		ids of problems to be solved first, at most 8; they need not be installed
  *	entry		"solve"
  *	arguments	of solve, in order: {"name", "role": "input" | "output" | "workspace" | "scalar", "type", "shape"}
  *			shape: list of up to 4 size expressions (sizes.h); a scalar (i32, i64) has none: it is the size of its name
@@ -18,7 +20,8 @@
  *	baseline ?	{"gemm": "f16", "M", "N", "K": expressions}: the product C[M, N] = A[M, K] W[N, K]^T that times on a GPU are
  *			compared with, in FP16 by cuBLAS
  *	work		{"bytes": "auto" | expression, "flops": expression, "unit": "fp32" | "fp16" | "tensor_f16" | "tensor_i8"}
- *	rules		{"max_launches": null | number, "scratch_bytes": null | number or expression}
+ *	rules		{"max_launches": null | number, "scratch_bytes": null | number or expression,
+ *			 "max_intermediate_bytes"?: the same, "max_weight_passes"?: null | {INPUT: number of times it may be read}}
  *	score		{"correct", "efficiency", "full_at", "tiers": {"bronze", "silver", "gold"}}
  *	limits ?	{"seconds"?: wall time of one case, "memory_mib"?: of the host program,
  *			 "million_instructions"?: of a warp, of one launch on the emulated GPU,
@@ -59,7 +62,9 @@ struct problem {
 	const char *title, *title_zh;	/* title_zh: NULL if there is none */
 	const char *difficulty;
 	const char **tags;
-	unsigned n_tags;
+	unsigned n_tags, n_needs;
+	const char *teaches, *teaches_zh;	/* NULL if there is none */
+	const char **needs;
 	unsigned n_arguments, n_prepare;
 	struct argument arguments[PROBLEM_MAX_TENSORS];
 	unsigned prepare[PROBLEM_MAX_TENSORS];	/* indices into arguments */
@@ -70,12 +75,15 @@ struct problem {
 	const char *gemm[3];		/* M, N, K of the product to compare with; NULL: there is none */
 	const char *bytes, *flops, *unit;	/* bytes: NULL for auto */
 	int64_t max_launches;		/* -1: any number */
-	const char *scratch_bytes;	/* NULL: any size */
+	const char *scratch_bytes, *max_intermediate_bytes;	/* NULL: any size */
+	double max_passes[PROBLEM_MAX_TENSORS];	/* of each argument: how often it may be read; 0: any number of times */
 	double score_correct, score_efficiency, full_at, tiers[TIERS];
 	double seconds, compile_seconds;	/* the latter: processor time of each step of the compiler */
 	uint64_t memory, instructions, compile_memory;
 };
 
+/* Is it made as an id is?  Small letters, digits and "-", below 64 bytes. */
+bool problem_is_id(const char *s);
 /* From a folder.  NULL and e: file, field, what is wrong, what would be right. */
 struct problem *problem_open(const char *folder, struct err *e);
 /* By id among the judge's problems, or by a path (it has a slash).  Unknown: e suggests the nearest. */

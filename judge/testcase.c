@@ -33,7 +33,8 @@ static int lay_out(const struct argument *a, const struct sizes *sizes, struct t
 	return 0;
 }
 
-static int make(const struct problem *p, const struct case_spec *spec, const struct secret *s, const char *judging,
+/* sizes: NULL to draw them. */
+static int make(const struct problem *p, const struct case_spec *spec, const struct sizes *sizes, const struct secret *s, const char *judging,
 		struct testcase *t, struct err *e)
 {
 	struct secret samples;
@@ -46,7 +47,9 @@ static int make(const struct problem *p, const struct case_spec *spec, const str
 	memset(t, 0, sizeof *t);
 	t->problem = p;
 	t->spec = spec;
-	for (unsigned i = 0; i < spec->n_sizes; i++) {
+	if (sizes)
+		t->sizes = *sizes;
+	for (unsigned i = 0; i < spec->n_sizes && !sizes; i++) {
 		char purpose[PROBLEM_NAME + 8];
 		snprintf(purpose, sizeof purpose, "size %s", spec->sizes[i].name);
 		if (!sizes_add(&t->sizes, spec->sizes[i].name, size_drawn(&spec->sizes[i], seed_u64(used, &scope, purpose))))
@@ -67,7 +70,13 @@ static int make(const struct problem *p, const struct case_spec *spec, const str
 int testcase_make(const struct problem *p, const struct case_spec *spec, const struct secret *s, const char *judging,
 		  struct testcase *out, struct err *e)
 {
-	if (make(p, spec, s, judging, out, e) < 0)
+	return testcase_make_sized(p, spec, NULL, s, judging, out, e);
+}
+
+int testcase_make_sized(const struct problem *p, const struct case_spec *spec, const struct sizes *sizes, const struct secret *s,
+			const char *judging, struct testcase *out, struct err *e)
+{
+	if (make(p, spec, sizes, s, judging, out, e) < 0)
 		return err_wrap(e, "%s/problem.json: case \"%s\"", p->id, spec->name);
 	return 0;
 }

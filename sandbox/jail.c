@@ -261,6 +261,8 @@ static int prepare(struct jail *j, const struct jail_spec *s, struct jail_plan *
 {
 	if (!s->bare && !(p->filter = policy_filter(s->policy, e)) && j->isolated)
 		return -1;
+	if (j->isolated && jail_plan_masks(p, e) < 0)
+		return -1;
 	p->notifies = p->filter && policy_notifies(s->policy);
 	/* One process more than the program's: the supervisor. */
 	if (!s->bare && cgroup_new(s->limits.memory, s->limits.processes ? s->limits.processes + 1 : 0, &j->group, e) < 0)

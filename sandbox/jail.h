@@ -12,7 +12,8 @@
  *   - namespaces (user, pid, mount, net, ipc, uts, cgroup): no process, no network, no file, no IPC object, no name of the host
  *     is there to be reached.  (Root's jails share an empty network namespace; those whose policy has sockets don't.)  One user, nobody's outside where the judge is root; no supplementary group of root's.
  *   - the root, by pivot_root: a read-only tmpfs that holds only the mounts named below, each read-only, nosuid, nodev; a
- *     private /tmp of limited size where asked for.  The old root is unmounted.
+ *     private /tmp of limited size where asked for.  The old root is unmounted.  Over what the judge hides (packages, oracles, its data)
+ *     lies an empty folder, should an installation have put it below a folder of the system's that a jail is given.
  *   - no capability (bounding and ambient sets too), secure bits locked, no_new_privs: nothing executed can gain power.
  *   - seccomp: a list of allowed calls by policy, arguments too (policy.c).  Calls of another ABI kill.  What is not listed ends
  *     the run, or fails with ENOSYS for compilers and drivers, which probe.  So most of the kernel is not there to be attacked.
@@ -108,6 +109,12 @@ struct jail_result {
 };
 
 struct jail;
+
+/* No jail sees what lies in this folder: where a mount brings it along, an empty one lies over it.  A mount of the folder itself, or of
+ * something in it, is made as asked.  Call it before the first jail; at most JAIL_HIDDEN_MAX; a relative path is ignored, and it need
+ * not be there. */
+void jail_hide(const char *folder);
+enum { JAIL_HIDDEN_MAX = 12 };
 
 /* Start.  NULL and e (always ERR_SYSTEM) if the jail can't be built.  All of spec is copied or used before return. */
 struct jail *jail_start(const struct jail_spec *spec, struct err *e);

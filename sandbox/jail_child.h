@@ -6,7 +6,7 @@
 
 struct sock_fprog;
 
-enum { JAIL_MAX_FDS = 32, JAIL_MAX_FD = 63 /* the highest number inside */, JAIL_UID = 1000 /* inside a user namespace */,
+enum { JAIL_MAX_FDS = 32, JAIL_MAX_MASKS = 24, JAIL_MAX_FD = 63 /* the highest number inside */, JAIL_UID = 1000 /* inside a user namespace */,
        JAIL_NOBODY = 65534 /* outside, and without one, where the judge is root */ };
 
 /* All that the child needs, prepared before the clone: the parent may have threads, so the child allocates nothing. */
@@ -20,6 +20,8 @@ struct jail_plan {
 	bool grouped;				/* a control group limits memory and processes */
 	struct jail_fd fds[JAIL_MAX_FDS];	/* 0, 1, 2 and the spec's */
 	unsigned n_fds;
+	char masks[JAIL_MAX_MASKS][300];	/* folders inside over which an empty one goes (jail_hide) */
+	unsigned n_masks;
 	int exe_fd;				/* -1: argv[0] */
 	int go_fd;				/* a socket: one byte to start, anything more (or its end) to stop */
 	int report_fd;				/* write end: struct jail_report */
@@ -46,6 +48,10 @@ _Noreturn void jail_child(struct jail_plan *p);
 bool jail_net_enter(enum jail_policy policy);
 void jail_net_leave(void);
 
+/* jail_hide.c; in the judge: p->masks. */
+int jail_plan_masks(struct jail_plan *p, struct err *e);
+/* What a policy mounts by itself, each where it is on the host; ends with NULL. */
+const char *const *jail_own_mounts(enum jail_policy policy);
 /* jail_root.c; -1 and p->failure.  First, while still the judge's user, who can reach them, take the mounts; then, as the
  * jail's user, whose files they will be, build the root and move into it. */
 int jail_take_mounts(struct jail_plan *p);

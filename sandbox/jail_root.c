@@ -121,6 +121,12 @@ static int take_gpu(struct jail_plan *p)
 	return take_one(p, "/sys", "/sys", false);
 }
 
+const char *const *jail_own_mounts(enum jail_policy policy)
+{
+	static const char *const none[] = {NULL};
+	return policy == JAIL_DEVICE || policy == JAIL_GPU ? libraries : none;
+}
+
 int jail_take_mounts(struct jail_plan *p)
 {
 	const struct jail_spec *s = p->spec;
@@ -129,8 +135,8 @@ int jail_take_mounts(struct jail_plan *p)
 	for (unsigned i = 0; i < s->n_mounts; i++)
 		if (take_one(p, s->mounts[i].host, s->mounts[i].inside, false) < 0)
 			return -1;
-	for (unsigned i = 0; (s->policy == JAIL_DEVICE || s->policy == JAIL_GPU) && libraries[i]; i++)
-		if (take_one(p, libraries[i], libraries[i], false) < 0)
+	for (const char *const *own = jail_own_mounts(s->policy); *own; own++)
+		if (take_one(p, *own, *own, false) < 0)
 			return -1;
 	if (s->policy == JAIL_GPU)
 		return take_gpu(p);
@@ -160,6 +166,19 @@ static int private_tmp(struct jail_plan *p)
 	return 0;
 }
 
+/* Over what is to stay unseen.  What this process can't reach (another mount lies over it, or its folder is not for us) the program
+ * can't either. */
+static int mask(struct jail_plan *p)
+{
+	for (unsigned i = 0; i < p->n_masks; i++) {
+		const char *at = p->masks[i] + strspn(p->masks[i], "/");
+		if (mount_new("tmpfs", at, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,nr_inodes=2,mode=0555") < 0 &&
+		    errno != ENOENT && errno != EACCES)
+			return jail_fail(p, "cannot hide", at);
+	}
+	return 0;
+}
+
 int jail_enter_root(struct jail_plan *p)
 {
 	/* Any folder that exists does for a place to build on; it is gone from view a moment later. */
@@ -168,7 +187,7 @@ int jail_enter_root(struct jail_plan *p)
 	for (unsigned i = 0; i < n_taken; i++)
 		if (attach(p, taken[i].tree, taken[i].inside) < 0)
 			return -1;
-	if (private_tmp(p) < 0)
+	if (mask(p) < 0 || private_tmp(p) < 0)
 		return -1;
 	/* The jail's own processes; a host that hides parts of /proc from us does not allow it, and the driver can do without. */
 	if (p->spec->policy == JAIL_GPU && make_point("proc", true) == 0)

@@ -382,6 +382,14 @@ static void loop(struct worker *w)
 	}
 }
 
+/* Uploaded packages, sources and the secret. */
+static void hide_data(const char *folder)
+{
+	CLEANUP_FREE char *path = realpath(folder, NULL);
+	if (path)
+		jail_hide(path);
+}
+
 static int begin(struct worker *w, struct err *e)
 {
 	sigset_t set;
@@ -390,6 +398,7 @@ static int begin(struct worker *w, struct err *e)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	hide_data(w->o->data);
 	jail_sweep();
 	janitor_start();
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -4,7 +4,7 @@
  * A request goes through these states:
  *
  *	HEAD	its head is there: the guard looks at it, the router finds its route, the length of its body is held against the
- *		route's limit.  What is refused here is answered at once, and the connection closed if a body was to come.
+ *		route's limit.  What is refused here is answered at once, and the connection closed if a body was to come (linger.h).
  *	BODY	the body comes in pieces and is counted again.
  *	WORK	the connection is suspended; a thread of a lane finds out who asks, calls the handler, and resumes it.
  *	ANSWER	the answer is sent.
@@ -22,6 +22,7 @@
 #include "files.h"
 #include "guard.h"
 #include "lanes.h"
+#include "linger.h"
 #include "log.h"
 #include "metrics.h"
 #include "router.h"
@@ -34,12 +35,14 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { MAX_TARGET = 4096, IDLE_SECONDS = 30, UPLOAD_TIMES = 20, CONNECTION_MEMORY = 32 << 10, ROSTER_BYTES = 1 << 20, JSON_BYTES = 1 << 16 };
+enum { MAX_TARGET = 4096, IDLE_SECONDS = 30, UPLOAD_TIMES = 20, CONNECTION_MEMORY = 32 << 10, ROSTER_BYTES = 1 << 20, JSON_BYTES = 1 << 16,
+	OVER_BYTES = 1 << 20 };
 
 struct http {
 	struct server *server;
 	struct MHD_Daemon *daemon;
 	struct deadlines *deadlines;
+	struct lingering *linger;
 	atomic_ullong refused;
 	char *certificate, *key;
 };
@@ -48,7 +51,7 @@ struct exchange {
 	struct request r;		/* first: a request is its exchange */
 	enum { HEAD, BODY, WORK, ANSWER } state;
 	size_t limit;			/* of the body */
-	bool over;			/* the body is larger */
+	size_t over;			/* bytes read and thrown away since the body was found larger, and 1 */
 	double began;
 };
 
@@ -68,15 +71,28 @@ static size_t body_limit(const struct server *s, const struct route *t)
 	BUG("route with a body of no kind");
 }
 
-static struct deadline *deadline_of(struct MHD_Connection *c)
+/* What is known of a connection, beside its requests. */
+struct line {
+	struct deadline *deadline;
+	bool linger;			/* when it is closed, a body may still be coming */
+};
+
+static struct line *line_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	return i ? i->socket_context : NULL;
 }
 
+static void allow_line(struct http *h, struct MHD_Connection *c, double seconds)
+{
+	struct line *l = line_of(c);
+	if (l)
+		deadline_set(h->deadlines, l->deadline, seconds);
+}
+
 static void allow(struct exchange *x, double seconds)
 {
-	deadline_set(x->r.server->http->deadlines, deadline_of(x->r.connection), seconds);
+	allow_line(x->r.server->http, x->r.connection, seconds);
 }
 
 /* ---- sending ---- */
@@ -226,7 +242,10 @@ void http_work(struct request *r)
 
 static enum MHD_Result refuse_now(struct exchange *x, bool more)
 {
+	struct line *l = line_of(x->r.connection);
 	x->r.reply.close = more || x->r.reply.close;
+	if (l)
+		l->linger = more;
 	return send_answer(x);
 }
 
@@ -290,13 +309,12 @@ static enum MHD_Result take_head(struct exchange *x, const char *method, const c
 
 static enum MHD_Result take_piece(struct exchange *x, const char *data, size_t *size)
 {
-	if (x->r.body.size + *size > x->limit) {
-		if (x->over)		/* it was told by nothing yet, and goes on: no more of it */
+	if (x->over || x->r.body.size + *size > x->limit) {
+		if (x->over > OVER_BYTES)	/* an answer must wait for the end, and there seems to be none */
 			return MHD_NO;
-		x->over = true;
+		x->over += *size + !x->over;
 		buf_free(&x->r.body);
-		x->limit = 0;
-	} else if (!x->over) {
+	} else {
 		buf_add(&x->r.body, data, *size);
 	}
 	*size = 0;
@@ -362,7 +380,7 @@ static void end(void *user, struct MHD_Connection *c, void **context, enum MHD_R
 	struct exchange *x = *context;
 	struct http *h = user;
 	(void)why;
-	deadline_set(h->deadlines, deadline_of(c), IDLE_SECONDS + h->server->conf.request_seconds);
+	allow_line(h, c, IDLE_SECONDS + h->server->conf.request_seconds);
 	if (!x)
 		return;
 	*context = NULL;
@@ -379,11 +397,17 @@ static void end(void *user, struct MHD_Connection *c, void **context, enum MHD_R
 static void connection(void *user, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode what)
 {
 	struct http *h = user;
+	struct line *l = *context;
+	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-		*context = deadline_open(h->deadlines, i->connect_fd, h->server->conf.request_seconds);
-	} else {
-		deadline_close(h->deadlines, *context);
+		*context = l = calloc(1, sizeof *l);
+		if (l)
+			l->deadline = deadline_open(h->deadlines, i->connect_fd, h->server->conf.request_seconds);
+	} else if (l) {
+		deadline_close(h->deadlines, l->deadline);
+		if (l->linger)
+			linger_take(h->linger, i->connect_fd);
+		free(l);
 		*context = NULL;
 	}
 }
@@ -489,6 +513,7 @@ struct http *http_start(struct server *s, struct err *e)
 		return s->http = NULL;
 	}
 	h->deadlines = deadlines_start();
+	h->linger = linger_start();
 	h->daemon = start_daemon(h, e);
 	if (!h->daemon) {
 		http_stop(h);
@@ -515,6 +540,7 @@ void http_stop(struct http *h)
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
 	deadlines_stop(h->deadlines);
+	linger_stop(h->linger);
 	free(h->certificate);
 	free(h->key);
 	free(h);

@@ -329,25 +329,24 @@ static int put_in_place(const char *root, const char *from, struct package *p, s
 	return err_system(e, "%s has too many copies of one version", path);
 }
 
-int package_take(const char *root, const void *data, size_t size, bool check, struct package *out, struct err *e)
+static int make_workplace(const char *root, struct workplace *w, struct err *e)
 {
-	CLEANUP(remove_workplace) struct workplace work = {""}, named = {""};
-	char at[800], folder[900];
-	memset(out, 0, sizeof *out);
 	if (keep_folder(root, 0755) < 0)
 		return err_errno(e, "cannot make %s", root);
-	snprintf(work.path, sizeof work.path, "%.400s/.new-XXXXXX", root);
-	if (!mkdtemp(work.path)) {
+	snprintf(w->path, sizeof w->path, "%.400s/.new-XXXXXX", root);
+	if (!mkdtemp(w->path)) {
 		err_errno(e, "cannot make a folder in %s", root);
-		*work.path = 0;
+		*w->path = 0;
 		return -1;
 	}
-	chmod(work.path, 0755);
-	snprintf(named.path, sizeof named.path, "%.480s.package", work.path);
-	CLEANUP(problem_closep) struct problem *p = NULL;
-	if (package_unpack(work.path, data, size, e) == 0 && find_package(work.path, at, sizeof at, e) == 0 &&
-	    name_package(work.path, at, folder, sizeof folder, out->id, e) == 0)
-		p = problem_open(folder, e);
+	chmod(w->path, 0755);
+	return 0;
+}
+
+/* The package in `folder`, NULL: what went before failed already, with e. */
+static int check_and_place(const char *root, const char *folder, bool check, struct package *out, struct err *e)
+{
+	CLEANUP(problem_closep) struct problem *p = folder ? problem_open(folder, e) : NULL;
 	if (!p) {
 		if (e->kind == ERR_INPUT)
 			add_message(out, e->text);
@@ -357,4 +356,81 @@ int package_take(const char *root, const void *data, size_t size, bool check, st
 	if (!check_files(out, p))
 		return err_input(e, "the package is not complete");
 	return check ? 0 : put_in_place(root, folder, out, e);
+}
+
+int package_take(const char *root, const void *data, size_t size, bool check, struct package *out, struct err *e)
+{
+	CLEANUP(remove_workplace) struct workplace work = {""}, named = {""};
+	char at[800], folder[900];
+	memset(out, 0, sizeof *out);
+	if (make_workplace(root, &work, e) < 0)
+		return -1;
+	snprintf(named.path, sizeof named.path, "%.480s.package", work.path);
+	bool there = package_unpack(work.path, data, size, e) == 0 && find_package(work.path, at, sizeof at, e) == 0 &&
+		     name_package(work.path, at, folder, sizeof folder, out->id, e) == 0;
+	return check_and_place(root, there ? folder : NULL, check, out, e);
+}
+
+void package_remove(const struct package *p)
+{
+	char path[sizeof p->folder];
+	snprintf(path, sizeof path, "%s", p->folder);
+	*strrchr(path, '/') = 0;		/* VERSION-N, which is its alone */
+	remove_tree(path);
+}
+
+/* ---- another text ---- */
+
+static int copy_file(const char *from, const char *to, struct err *e)
+{
+	char piece[1 << 16];
+	ssize_t n;
+	CLEANUP_FD int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP_FD int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (in < 0 || out < 0)
+		return err_errno(e, "cannot copy %s", from);
+	while ((n = read(in, piece, sizeof piece)) > 0)
+		for (ssize_t at = 0, one; at < n; at += one)
+			if ((one = write(out, piece + at, (size_t)(n - at))) <= 0)
+				return err_errno(e, "cannot write %s", to);
+	return n < 0 ? err_errno(e, "cannot read %s", from) : 0;
+}
+
+/* Files and folders; whatever else came there, and what is hidden, is no part of a package. */
+static int copy_tree(const char *from, const char *to, int depth, struct err *e)
+{
+	int rc = mkdir(to, 0755) < 0 ? err_errno(e, "cannot make %s", to) : 0;
+	DIR *d = rc < 0 ? NULL : opendir(from);
+	if (!d)
+		return rc < 0 ? rc : err_errno(e, "cannot read %s", from);
+	for (struct dirent *f; rc == 0 && (f = readdir(d));) {
+		char path[1200], target[1200];
+		struct stat st;
+		snprintf(path, sizeof path, "%.900s/%s", from, f->d_name);
+		snprintf(target, sizeof target, "%.900s/%s", to, f->d_name);
+		if (*f->d_name == '.' || lstat(path, &st) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
+			rc = copy_tree(path, target, depth + 1, e);
+		else if (S_ISREG(st.st_mode))
+			rc = copy_file(path, target, e);
+	}
+	closedir(d);
+	return rc;
+}
+
+int package_edit(const char *root, const char *from, const char *name, const char *text, struct package *out, struct err *e)
+{
+	CLEANUP(remove_workplace) struct workplace work = {""};
+	char folder[900], path[1000];
+	const char *id = strrchr(from, '/');
+	memset(out, 0, sizeof *out);
+	if (make_workplace(root, &work, e) < 0)
+		return -1;
+	snprintf(out->id, sizeof out->id, "%s", id ? id + 1 : from);
+	snprintf(folder, sizeof folder, "%s/%s", work.path, out->id);
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	if (copy_tree(from, folder, 0, e) < 0 || keep_file(path, 0644, &(struct keep){.data = text, .size = strlen(text), .fd = -1}, e) < 0)
+		return -1;
+	return check_and_place(root, folder, false, out, e);
 }

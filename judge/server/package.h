@@ -22,6 +22,12 @@ struct package {
  * 0: it lies in root/ID/VERSION[-N]/ID, or, if `check`, nowhere. */
 int package_take(const char *root, const void *data, size_t size, bool check, struct package *out, struct err *e);
 
+/* The same of a package that lies in `from`, with another text in one of its files. */
+int package_edit(const char *root, const char *from, const char *name, const char *text, struct package *out, struct err *e);
+
+/* One that was put in its place and is not wanted after all. */
+void package_remove(const struct package *p);
+
 /* Unpack alone, into a folder that is there.  -1 and e: what is wrong with it. */
 int package_unpack(const char *folder, const void *data, size_t size, struct err *e);
 

@@ -19,7 +19,7 @@ static void collect_case(const uint8_t *data, size_t size)
 	a.size = h.size;
 	a.map = calloc(1, h.size);
 	memcpy(a.map, &h, sizeof h);
-	poison(&t, &h, a.map);
+	poison(&h, a.map);
 	/* the end of the header and the areas matter most: the input lies over them from the back */
 	size_t n = size < h.size ? size : h.size;
 	memcpy((char *)a.map + h.size - n, data, n);

@@ -73,6 +73,12 @@ test("what is too long is refused", async () => {
 	assert.equal(early.status, 413);
 	const flood = await raw(server, [post([HOST, "Content-Type: application/json", "Transfer-Encoding: chunked"]), ...Array(20).fill(`10000\r\n${"a".repeat(65536)}\r\n`)]);
 	assert.ok(flood.closed && !flood.text.includes("200 OK"));
+	for (let i = 0; i < 20; i++) {	// the answer, not "connection reset", though the body still comes
+		const sent = await call(server, "/api/v1/session", { method: "POST", body: "x".repeat(3 << 20), type: "application/json" });
+		assert.equal(sent.status, 413);
+		const late = await raw(server, [post([HOST, "Content-Type: application/json", "Content-Length: 600000"]), ...Array(9).fill("a".repeat(65536))], { gap: 5 });
+		assert.equal(late.status, 413);
+	}
 	const big = await ask.alice("/submissions", { method: "POST", json: { problem: "int4-gemv", source: "x".repeat(262145) } });
 	assert.deepEqual([big.status, big.json.error.field], [413, "source"]);
 	const zh = await ask.alice("/submissions", { method: "POST", json: { problem: "int4-gemv", source: "字".repeat(87381) }, headers: { "accept-language": "zh" } });

@@ -90,3 +90,26 @@ TEST(worst_are_kept)
 	for (int i = 0; i < CHECK_WORST; i++)
 		CHECK(c.worst[i].ratio == N - 1 - i);
 }
+
+TEST(use_of_the_bound)
+{
+	/* FP16 near 1000: half a step is 0.25, and the nearest value may be that far off */
+	CHECK(element_rounding(TYPE_F16, 1000) >= 0.25 && element_rounding(TYPE_F16, 1000) < 0.5);
+	CHECK(element_rounding(TYPE_F16, 0) == ldexp(1, -25));
+	CHECK(element_rounding(TYPE_BF16, -1) == ldexp(1, -8));
+	CHECK(element_rounding(TYPE_I32, 1e9) == 0);
+	double rounding = element_rounding(TYPE_F16, 1000);
+	CHECK(check_use(TYPE_F16, 1000.2, 1000, rounding + 1) == 0);
+	CHECK(fabs(check_use(TYPE_F16, 1000 + rounding + 0.5, 1000, rounding + 1) - 0.5) < 1e-9);
+	CHECK(check_use(TYPE_I32, 7, 5, 4) == 0.5);
+	/* a bound of 0 asks for the value: what is right uses nothing, all else everything */
+	CHECK(check_use(TYPE_F32, 3, 3, 0) == 0);
+	CHECK(isinf(check_use(TYPE_F32, 3.5, 3, 0)));
+	CHECK(isinf(check_use(TYPE_F32, NAN, 3, 1)));
+	CHECK(isinf(check_use(TYPE_F16, INFINITY, 3, 1)));
+	const float got[] = {1, 2.5f};
+	const double expected[] = {1, 2}, bound[] = {0, 1};
+	struct check c;
+	check_output(TYPE_F32, got, expected, bound, 2, &c);
+	CHECK(c.use > 0.4999 && c.use < 0.5);
+}

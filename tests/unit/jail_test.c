@@ -403,6 +403,38 @@ TEST(the_compile_jail_has_files_and_no_more)
 	check_shell("unshare -U true 2>/dev/null || echo refused; mount -t tmpfs x /tmp 2>/dev/null || echo refused", 0, "refused\nrefused\n");
 }
 
+/* Below a mount, by whatever name the mount has; but what is asked for by itself is there. */
+TEST(what_is_hidden_is_not_seen)
+{
+	need_jails();
+	char folder[] = "/tmp/jail-hide-XXXXXX", command[400], secret[60], absent[60], link[60], inner[80];
+	CHECK(mkdtemp(folder));
+	snprintf(secret, sizeof secret, "%s/secret", folder);
+	snprintf(absent, sizeof absent, "%s/absent", folder);
+	snprintf(link, sizeof link, "%s.link", folder);
+	snprintf(inner, sizeof inner, "%s/inner", secret);
+	snprintf(command, sizeof command, "chmod 755 %s && mkdir -p %s && echo x >%s/file && echo y >%s/file && echo z >%s/open && ln -s %s %s", folder,
+		 inner, secret, inner, folder, folder, link);
+	CHECK(system(command) == 0);
+	jail_hide(secret);
+	jail_hide(secret);
+	jail_hide(absent);
+	jail_hide("secret");
+	jail_hide("/");
+	const struct jail_mount mounts[] = {{"/bin", "/bin"}, {"/lib", "/lib"}, {"/lib64", "/lib64"}, {"/usr/bin", "/usr/bin"},
+					    {"/usr/lib", "/usr/lib"}, {folder, "/a"}, {link, "/b"}, {inner, "/c"}, {secret, "/d"}};
+	const char *const argv[] = {"/bin/sh", "-c", "ls /a /a/secret /b/secret; cat /a/open /c/file /d/file; echo w >/a/secret/w || echo refused; "
+				    "ls -d /a/secret/..", NULL};
+	struct jail_spec s = {.policy = JAIL_COMPILE, .argv = argv, .exe_fd = -1, .mounts = mounts, .n_mounts = sizeof mounts / sizeof *mounts,
+			      .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .limits = {.wall_ms = 9000, .processes = 8, .output = 4000}};
+	struct jail_result r;
+	run(&s, &r);
+	snprintf(command, sizeof command, "rm -r %s %s", folder, link);
+	CHECK(system(command) == 0);
+	CHECK_STR(buf_str(&r.out), "/a:\nopen\nsecret\n\n/a/secret:\n\n/b/secret:\nz\ny\nx\nrefused\n/a/secret/..\n");
+	jail_result_free(&r);
+}
+
 /* A judge that is killed takes its jails' processes along, and the next one finds its control groups. */
 TEST(a_killed_judge_leaves_nothing)
 {

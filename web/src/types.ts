@@ -39,6 +39,17 @@ export interface ProblemItem {
 	attempts: number;
 	accepted: number;
 }
+/** `base` names the text that was read: it is given back with another one. */
+export interface Statement {
+	problem: string;
+	language: Language;
+	text: string | null;
+	base: string | null;
+	version: string;
+	edition: number;
+	by: string | null;
+	created: string | null;
+}
 export interface Argument { name: string; role: string; type: string; shape?: string[] | null }
 export interface Score { correct: number; efficiency: number; full_at: number; tiers: Partial<Record<Tier, number>> }
 export interface Problem extends ProblemItem {
@@ -49,7 +60,7 @@ export interface Problem extends ProblemItem {
 	arguments: Argument[];
 	limits: Record<string, number | null>;
 	score: Score;
-	rules: Record<string, number | string | boolean | null>;
+	rules: Record<string, number | string | boolean | Record<string, number> | null>;
 	timing: { name: string; device: string; sizes: Record<string, number> }[];
 	hints: number;
 	devices: string[];
@@ -190,6 +201,7 @@ export interface Assignment {
 	deadline: string;
 	best: { score: number | null; submission: number } | null;
 }
+export interface Extension { user: string; display: string; deadline: string }
 export interface Rejudge {
 	id: number;
 	created: string;
