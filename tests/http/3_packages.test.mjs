@@ -120,12 +120,16 @@ test("a package is uploaded, served, replaced; old judgings keep their version",
 test("check=1 only checks; what is wrong is said with file and field", async () => {
 	const before = await lying();
 	const ok = await upload(zip(good("only-checked")), "?check=1");
-	assert.deepEqual([ok.status, ok.json.id, ok.json.messages], [200, "only-checked", []]);
+	assert.deepEqual([ok.status, ok.json.id, ok.json.messages.map((m) => m.file)], [200, "only-checked", ["submissions/accepted", "submissions/wrong_answer"]], "what is only wanting is told, and no obstacle");
+	const math = await upload(zip(good("only-checked", { "statement.en.md": file("statement.en.md") + "\n\n$\\frc{1}{2}$\n" })), "?check=1");
+	const told = math.json.messages.find((m) => m.file === "statement.en.md");
+	assert.ok(math.status === 200 && told.line > 50 && told.text.includes("\\frc"), math.text);
+	assert.deepEqual(misfits((await world()).doc, (await world()).doc.components.schemas.Package, math.json), []);
 	const bad = await upload(zip(good("only-checked", { "problem.json": file("problem.json").replace('"int4-gemv"', '"only-checked"').replace('"medium"', '"middling"') })), "?check=1");
 	assert.equal(bad.status, 422);
 	assert.deepEqual([bad.json.messages[0].file, bad.json.messages[0].field], ["problem.json", "difficulty"]);
 	const lacks = await upload(zip(good("only-checked").filter((e) => !/starter|reference/.test(e.name))), "?check=1");
-	assert.deepEqual([lacks.status, lacks.json.messages.map((m) => m.file)], [422, ["starter.cu", "reference.cu"]]);
+	assert.deepEqual([lacks.status, lacks.json.messages.map((m) => m.file)], [422, ["starter.cu", "reference.cu", "submissions/accepted", "submissions/wrong_answer"]]);
 	assert.deepEqual((await lying()).ids, before.ids);
 });
 
