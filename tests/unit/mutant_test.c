@@ -302,12 +302,23 @@ TEST(survivors_are_read)
 	CHECK(!survivors_find(&s, &m));
 }
 
+TEST(survivors_share_a_reason)
+{
+	struct survivors s;
+	struct err e = {0};
+	CHECK_EQ(survivors_parse("a.cu: k: {a -> b}\na.cu: k: {a -> c}\n\tOne.\n\ta.cu: k: {a -> d}\na.cu: k: {a -> e}\n\tTwo.\n", memory(), &s, &e), 0);
+	CHECK_EQ(s.n, 3);
+	CHECK_STR(s.list[0].reason, "One. a.cu: k: {a -> d}");
+	CHECK_STR(s.list[1].reason, s.list[0].reason);
+	CHECK_STR(s.list[2].reason, "Two.");
+}
+
 TEST(survivors_are_checked)
 {
 	static const char *const bad[][2] = {
 		{"\tA reason.\n", "survivors.txt: line 1 is indented"},
 		{"step1.cu: {a -> b}\n\tA reason.\n", "survivors.txt: line 1: write \"FILE: FUNCTION: LINE\""},
-		{"a.cu: k: {a -> b}\nb.cu: k: {a -> b}\n\tA reason.\n", "survivors.txt: line 1 has no reason"},
+		{"a.cu: k: {a -> b}\n\tA reason.\nb.cu: k: {a -> b}\n", "survivors.txt: line 3 has no reason"},
 	};
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct survivors s;
