@@ -6,6 +6,7 @@
 #include "../../sandbox/jail.h"
 #include "../janitor.h"
 #include "checkup.h"
+#include "mutate.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +31,33 @@ static int find_folder(const char *word, char *out, size_t size, struct err *e)
 		return -1;
 	snprintf(out, size, "%s", p->folder);
 	return 0;
+}
+
+static bool is_solution(const char *word)
+{
+	size_t n = strlen(word);
+	return n > 3 && !strcmp(word + n - 3, ".cu");
+}
+
+/* `judge check --mutate DIR [FILE.cu...]` */
+static int mutate_package(const struct options *o, struct err *e)
+{
+	char folder[600];
+	const char *const *files = (const char *const *)o->arguments + 1;
+	unsigned n = (unsigned)o->n_arguments - 1;
+	for (unsigned i = 0; i < n; i++)
+		if (!is_solution(files[i])) {
+			err_input(e, "judge check --mutate takes one package, and solutions of it (.cu): what is %s?", files[i]);
+			return complain(e);
+		}
+	if (find_folder(o->arguments[0], folder, sizeof folder, e) < 0)
+		return complain(e);
+	CLEANUP(problem_closep) struct problem *p = problem_open(folder, e);
+	if (!p)
+		return complain(e);
+	struct mutate_options q = {.problem = p, .files = files, .n_files = n, .seed = o->seed, .device = o->device, .threads = o->threads,
+				   .unsandboxed = o->no_sandbox};
+	return mutate_command(&q, o->json);
 }
 
 static int check_all(const struct options *o, const struct checkup_options *q, struct json_writer *w, struct err *e)
@@ -97,8 +125,12 @@ int cmd_check(const struct options *o)
 		return options_want(o, COMMAND_check, 1, &e), complain(&e);
 	if (o->seed && secret_from_hex(&s, o->seed, &e) < 0)
 		return complain(&e);
+	if (o->mutate && (o->quick || o->seeds)) {
+		err_input(&e, "judge check: --mutate goes with neither --quick nor --seeds");
+		return complain(&e);
+	}
 	warn_no_sandbox(o);
 	jail_sweep();
 	janitor_start();
-	return check(o, &e);
+	return o->mutate ? mutate_package(o, &e) : check(o, &e);
 }

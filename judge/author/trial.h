@@ -19,6 +19,7 @@ struct trial {
 	enum trial_kind kind;
 	struct expectation expect;
 	bool done, skipped;		/* skipped: it needs a GPU */
+	bool again, last;		/* out of time, which is to be tried once more, alone; this was that time */
 	enum verdict verdict;
 	char why[1000], seed[SEED_HEX + 1];	/* of the run that told: the first that was not as expected, else the last */
 	double bound_use;		/* the most, of all seeds; of what was accepted */

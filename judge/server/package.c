@@ -9,6 +9,7 @@
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/json.h"
 #include "../../sandbox/base/keep.h"
+#include "../author/rules.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -229,12 +230,6 @@ static int find_package(const char *top, char *out, size_t size, struct err *e)
 	return 0;
 }
 
-static bool is_id(const char *s)
-{
-	size_t n = strlen(s);
-	return n > 0 && n < 64 && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && *s != '-';
-}
-
 /* The package's folder must have its name: what the archive calls it may be anything. */
 static int name_package(const char *top, const char *at, char *out, size_t size, char id[64], struct err *e)
 {
@@ -244,7 +239,7 @@ static int name_package(const char *top, const char *at, char *out, size_t size,
 	CLEANUP(json_freep) struct json *j = json_read_file(path, "problem.json", e);
 	if (!j || json_string(j, json_root(j), "id", "the problem's id, e.g. \"int4-gemv\"", &text, e) < 0)
 		return -1;
-	if (!is_id(text))
+	if (!problem_is_id(text))
 		return err_input(e, "problem.json: id: \"%.60s\": use 1 to 63 small letters, digits and -", text);
 	snprintf(id, 64, "%s", text);
 	snprintf(out, size, "%s.package/%s", top, id);
@@ -256,54 +251,13 @@ static int name_package(const char *top, const char *at, char *out, size_t size,
 
 /* ---- checks ---- */
 
-/* "FOLDER/problem.json: cases[2].N: has ..." in its parts. */
-static void add_message(struct package *p, const char *text)
+/* The grave ones first. */
+static void keep_messages(const struct findings *f, struct package *out)
 {
-	if (p->n == PACKAGE_MESSAGES)
-		return;
-	struct package_message *m = &p->messages[p->n++];
-	*m = (struct package_message){0};
-	const char *colon = strstr(text, ": "), *slash = colon ? memrchr(text, '/', (size_t)(colon - text)) : NULL;
-	if (colon && memchr(text, '.', (size_t)(colon - text))) {
-		const char *file = slash ? slash + 1 : text;
-		snprintf(m->file, sizeof m->file, "%.*s", (int)(colon - file), file);
-		text = colon + 2;
-		colon = strstr(text, ": ");
-		if (colon && !memchr(text, ' ', (size_t)(colon - text))) {
-			snprintf(m->field, sizeof m->field, "%.*s", (int)(colon - text), text);
-			text = colon + 2;
-		}
-	}
-	snprintf(m->text, sizeof m->text, "%.599s", text);
-}
-
-static void check_text_file(struct package *out, const struct problem *p, const char *name, bool needed)
-{
-	CLEANUP_BUF struct buf b = {0};
-	char text[400];
-	struct err e = {0};
-	if (problem_file(p, name, &b, &e) < 0) {
-		snprintf(text, sizeof text, "%s: is not there: every package has one", name);
-		if (needed)
-			add_message(out, text);
-	} else if (!utf8_valid(buf_str(&b), b.size, NULL) || memchr(buf_str(&b), 0, b.size)) {
-		snprintf(text, sizeof text, "%s: is not UTF-8 text", name);
-		add_message(out, text);
-	} else if (!b.size) {
-		snprintf(text, sizeof text, "%s: is empty", name);
-		add_message(out, text);
-	}
-}
-
-static bool check_files(struct package *out, const struct problem *p)
-{
-	unsigned before = out->n;
-	check_text_file(out, p, "statement.en.md", true);
-	check_text_file(out, p, "statement.zh.md", false);
-	check_text_file(out, p, "starter.cu", true);
-	check_text_file(out, p, "oracle.c", true);
-	check_text_file(out, p, "reference.cu", true);
-	return out->n == before;
+	for (int grave = 1; grave >= 0; grave--)
+		for (unsigned i = 0; i < f->n && out->n < PACKAGE_MESSAGES; i++)
+			if (f->at[i].grave == grave)
+				out->messages[out->n++] = f->at[i];
 }
 
 /* root/ID/VERSION/ID, or VERSION-2 and so on: the same version may come with other texts, and what grades keeps its files. */
@@ -346,15 +300,16 @@ static int make_workplace(const char *root, struct workplace *w, struct err *e)
 /* The package in `folder`, NULL: what went before failed already, with e. */
 static int check_and_place(const char *root, const char *folder, bool check, struct package *out, struct err *e)
 {
-	CLEANUP(problem_closep) struct problem *p = folder ? problem_open(folder, e) : NULL;
-	if (!p) {
-		if (e->kind == ERR_INPUT)
-			add_message(out, e->text);
+	CLEANUP(findings_free) struct findings f = {0};
+	CLEANUP(problem_closep) struct problem *p = folder ? rules_check(folder, &f) : NULL;
+	if (!folder && e->kind == ERR_INPUT)
+		finding_of_err(&f, e);
+	keep_messages(&f, out);
+	if (!folder)
 		return -1;
-	}
+	if (!p || findings_grave(&f))
+		return err_input(e, "the package can't be used");
 	snprintf(out->version, sizeof out->version, "%s", p->version);
-	if (!check_files(out, p))
-		return err_input(e, "the package is not complete");
 	return check ? 0 : put_in_place(root, folder, out, e);
 }
 

@@ -143,9 +143,13 @@ void view_package_messages(struct json_writer *w, const struct package *p)
 {
 	json_open(w, "messages", '[');
 	for (unsigned i = 0; i < p->n; i++) {
-		const struct package_message *m = &p->messages[i];
+		const struct finding *m = &p->messages[i];
 		json_open(w, NULL, '{');
 		json_write_string(w, "file", *m->file ? m->file : NULL);
+		if (m->line)
+			json_write_integer(w, "line", m->line);
+		else
+			json_write_null(w, "line");
 		json_write_string(w, "field", *m->field ? m->field : NULL);
 		json_write_string(w, "text", m->text);
 		json_close(w, '}');

@@ -213,4 +213,4 @@ export interface Rejudge {
 export interface Worker { name: string; state: string; judging: number | null; started: string | null; seen: string | null; graded: number; failed: number; alive: boolean }
 export interface Queue { queued: number; running: number; system_errors: number; items: Submission[]; workers: Worker[] }
 export interface DeviceHealth extends Device { in_service: boolean; note: string | null; since: string | null; checked: string | null }
-export interface Message { file?: string | null; field?: string | null; text: string }
+export interface Message { file?: string | null; line?: number | null; field?: string | null; text: string }

@@ -187,7 +187,7 @@ export function Empty({ children }: { children: ComponentChildren }) {
 
 /** What the server found in a package. */
 export function Messages({ list }: { list: Message[] }) {
-	return <ul class="diagnostics">{list.map((m, i) => <li key={i} class="error"><span class="where">{[m.file, m.field].filter(Boolean).join(" · ")}</span><span class="text">{m.text}</span></li>)}</ul>;
+	return <ul class="diagnostics">{list.map((m, i) => <li key={i} class="error"><span class="where">{[m.file && m.line ? `${m.file}:${m.line}` : m.file, m.field].filter(Boolean).join(" · ")}</span><span class="text">{m.text}</span></li>)}</ul>;
 }
 
 /** Says something for a while to those who see and those who listen. */
