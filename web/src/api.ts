@@ -1,6 +1,6 @@
 // The one place that talks HTTP.
 import type {
-	Assignment, DeviceHealth, Group, Judging, JudgingShort, List, Message, Points, Problem, ProblemItem, Profile, Queue, Rank, Rejudge, Scope, Site,
+	Assignment, DeviceHealth, Group, Judging, JudgingShort, List, Message, Points, Problem, ProblemItem, Problems, Profile, Queue, Rank, Rejudge, Scope, Site,
 	Submission, Token, User,
 } from "./types";
 
@@ -86,7 +86,7 @@ export const api = {
 	addToken: (name: string, days: number) => json<Token>("POST", "/tokens", { name, days }),
 	dropToken: (id: number) => json<void>("DELETE", `/tokens/${id}`),
 
-	problems: get<List<ProblemItem>>("/problems"),
+	problems: get<Problems>("/problems"),
 	problem: (id: string, lang: string) => get<Problem>(`/problems/${at(id)}`, { lang }),
 	hint: (id: string, n: number, lang: string) => get<{ html: string }>(`/problems/${at(id)}/hints/${n}`, { lang }),
 	leaderboard: (id: string, q: { device?: string; group?: string; cursor?: string }) => get<List<Rank>>(`/problems/${at(id)}/leaderboard`, q),
