@@ -36,6 +36,8 @@ PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/
 
 .PHONY: all demo test test-gpu unit web pages fuzz fuzzers bench bundle clean install setup setup-web help
 .DELETE_ON_ERROR:
+# linked beside and put in place whole: a failure, or another make at the same time, leaves the one that works
+.PRECIOUS: $(B)/judge
 .SECONDARY:
 
 all: $(B)/judge $(B)/libguest.a $(PROBLEMS) $(PROFILES) $(if $(shell command -v npm),pages)
@@ -48,7 +50,7 @@ demo: setup     ## install what is missing, build, grade the INT4 sample on the 
 	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/step1_textbook.cu
 
 test: setup-web ## install what is missing, build, run every test
-	$(Q)$(MAKE) --no-print-directory -j2 all web $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%) $(B)/storm
+	$(Q)$(MAKE) --no-print-directory -j2 all web $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%) $(B)/storm $(B)/fixture
 	$(Q)B=$(B) SAN=$(SAN) tests/run
 
 test-gpu: setup ## on a machine with a GPU: the tests that need one
@@ -137,7 +139,9 @@ $(B)/tests/%: tests/unit/%.c tests/unit/test.c $(JUDGE) $(OBJ) $(B)/libreference
 	@mkdir -p $(@D) && echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(LDLIBS)
 
-$(B)/storm: tests/queue/storm.c $(JUDGE) $(OBJ)
+$(B)/storm: tests/queue/storm.c
+$(B)/fixture: tests/http/fixture.c
+$(B)/storm $(B)/fixture: $(JUDGE) $(OBJ)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o,$^) $(LDLIBS)
 
@@ -173,7 +177,7 @@ install: all    ## copy to PREFIX (default /usr/local)
 	install -D -m 644 $(B)/libreference.a $(DESTDIR)$(PREFIX)/lib/judge/libreference.a
 	install -D -m 644 judge/judge.1 $(DESTDIR)$(PREFIX)/share/man/man1/judge.1
 	mkdir -p $(DESTDIR)$(PREFIX)/share/judge/reference
-	cp -r problems $(B)/profiles $(DESTDIR)$(PREFIX)/share/judge/
+	cp -r problems $(B)/profiles judge/author/template $(DESTDIR)$(PREFIX)/share/judge/
 	[ ! -d $(B)/web ] || cp -r $(B)/web $(DESTDIR)$(PREFIX)/share/judge/
 	cp -r reference/*.h reference/oracle_main.c reference/peaks.cu $(DESTDIR)$(PREFIX)/share/judge/reference/
 	for p in $(notdir $(patsubst %/,%,$(dir $(PROBLEMS)))); do \

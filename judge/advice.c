@@ -335,12 +335,12 @@ static const struct rule {
 };
 enum { N_RULES = sizeof rules / sizeof *rules };
 
-/* The timing case that is furthest from its floor, of those with counters: the emulated device's. */
+/* The timing case that is furthest from its floor, of those that were right and have counters: the emulated device's. */
 static const struct case_report *slowest(const struct grading *g)
 {
 	const struct case_report *worst = NULL;
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
-		if (!g->cases[i].gpu && g->cases[i].verdict == VERDICT_AC && (!worst || g->cases[i].efficiency < worst->efficiency))
+		if (!g->cases[i].gpu && g->cases[i].floor_us > 0 && (!worst || g->cases[i].efficiency < worst->efficiency))
 			worst = &g->cases[i];
 	return worst;
 }
@@ -421,7 +421,7 @@ static void hint(struct advice *out, const char *text)
 void advice_of(const struct grading *g, struct advice *out)
 {
 	memset(out, 0, sizeof *out);
-	if (g->verdict == VERDICT_AC)
+	if (g->verdict == VERDICT_AC || g->verdict == VERDICT_RV)	/* what breaks a rule is right, and slower for it */
 		on_speed(g, out);
 	else if (g->decisive && g->decisive->fault.kind != FAULT_NONE)
 		hint(out, fault_hint(&g->decisive->fault));

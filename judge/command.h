@@ -24,8 +24,8 @@ enum {
 
 struct options {
 	const char *problem, *device, *seed, *lang, *data, *role, *config;
-	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, once, print_config, no_workers, help, version;
-	unsigned threads, workers;
+	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, once, print_config, no_workers, quick, mutate, help, version;
+	unsigned threads, workers, seeds;
 	int hint, port;			/* -1: none */
 	int n_arguments;		/* what is no option, before "--" */
 	char **arguments;

@@ -143,7 +143,7 @@ static int finish_compiler(struct work *w, struct err *e)
 
 /* ---- running ---- */
 
-/* Floor and efficiency of a timing case that was right; a GPU's floor is of the peaks measured there. */
+/* Floor and efficiency of a timing case whose outputs were right; a GPU's floor is of the peaks measured there. */
 static int rate(struct work *w, struct case_report *r, struct err *e)
 {
 	const char *unit = w->o->problem->unit;
@@ -193,12 +193,22 @@ static int run_one(struct work *w, struct runner *runner, unsigned i, struct err
 	} else if (run_and_check(w, runner, i, e) < 0) {
 		return -1;
 	}
-	return r->spec->timing && r->verdict == VERDICT_AC ? rate(w, r, e) : 0;
+	return r->spec->timing && (r->verdict == VERDICT_AC || r->verdict == VERDICT_RV) ? rate(w, r, e) : 0;
+}
+
+/* What is wrong outweighs a broken rule; and a rule is told best by a timing case, which has the sizes that count. */
+static bool outweighs(const struct case_report *r, const struct grading *g)
+{
+	if (g->verdict == VERDICT_AC)
+		return true;
+	if (g->verdict != VERDICT_RV || !g->decisive)
+		return false;
+	return r->verdict != VERDICT_RV || (r->spec->timing && !g->decisive->spec->timing);
 }
 
 static void decide(struct grading *g, const struct case_report *r)
 {
-	if (r->verdict == VERDICT_AC || g->verdict != VERDICT_AC)
+	if (r->verdict == VERDICT_AC || !outweighs(r, g))
 		return;
 	g->verdict = r->verdict;
 	g->decisive = r;
@@ -318,15 +328,22 @@ static int run_stage(struct work *w, unsigned from, unsigned n, bool *go_on, str
 	return 0;
 }
 
+/* What the emulated device rejects does not reach the GPU, and only what is right is timed; but what breaks a rule is right, and its
+ * timing case on the emulated device shows the cost. */
+static bool barred(const struct grading *g, const struct case_report *r)
+{
+	if (g->verdict == VERDICT_AC || (!r->spec->timing && !r->gpu))
+		return false;
+	return g->verdict != VERDICT_RV || r->gpu;
+}
+
 static int run_cases(struct work *w, struct err *e)
 {
 	bool go_on = true;
 	for (unsigned i = 0; i < w->g->n_cases && go_on;) {
 		unsigned n = stage_size(w->g, i);
 		bool emulated = !w->g->cases[i].gpu;
-		if ((w->g->cases[i].spec->timing || !emulated) && w->g->verdict != VERDICT_AC)
-			break;		/* what the emulated device rejects does not reach the GPU */
-		if (emulated && *w->g->not_emulated) {
+		if (barred(w->g, &w->g->cases[i]) || (emulated && *w->g->not_emulated)) {
 			i += n;
 			continue;
 		}

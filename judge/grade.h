@@ -6,7 +6,8 @@
  * hidden cases go to two device processes at once, since starting a guest is mostly waiting; a case's result does not
  * depend on its neighbours.  Timing cases have the machine to themselves.
  *
- * The first case, in order, that is not accepted gives the verdict.  A case whose program would not end (TLE, DL) stops
+ * The first case, in order, that is not accepted gives the verdict; but a broken rule (RV, rules.h) gives way to whatever else is
+ * wrong, and is told by the emulated timing case, which runs for it as well.  A case whose program would not end (TLE, DL) stops
  * the run, as the next would be no better: those after it count as not run, whether they were or not.  After any other
  * the rest still run, for the table.
  *

@@ -3,6 +3,7 @@
 
 #include "../sandbox/base/cleanup.h"
 #include "element.h"
+#include "rules.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -207,19 +208,20 @@ int case_check_outputs(struct run_case *c, struct err *e)
 	return 0;
 }
 
-static void check_rules(struct run_case *c)
+/* Only what is right can break a rule. */
+static int check_rules(struct run_case *c, struct err *e)
 {
-	const struct problem *p = c->t->problem;
-	struct err e;
-	int64_t allowed;
-	if (c->out->verdict != VERDICT_AC)
-		return;
-	if (p->max_launches >= 0 && c->out->book.launches > p->max_launches)
-		case_say(c->out, VERDICT_RV, "%u kernel launches; this problem allows %lld", c->out->book.launches, (long long)p->max_launches);
-	else if (p->scratch_bytes && sizes_eval(p->scratch_bytes, &c->t->sizes, &allowed, &e) == 0 &&
-		 c->run.allocated_bytes > (uint64_t)allowed)
-		case_say(c->out, VERDICT_RV, "%llu bytes of memory allocated; this problem allows %lld",
-		    (unsigned long long)c->run.allocated_bytes, (long long)allowed);
+	struct case_report *out = c->out;
+	const struct grading *g = c->runner->grading;
+	if (out->verdict != VERDICT_AC)
+		return 0;
+	int broken = rules_broken(c->t, &c->run, &out->book, out->gpu ? NULL : &g->device, out->why, sizeof out->why, e);
+	if (broken > 0)
+		out->verdict = VERDICT_RV;
+	else if (broken == 0 && out->gpu && *g->not_emulated && rules_count_bytes(c->t->problem) && !*out->note)
+		snprintf(out->note, sizeof out->note, "the problem's rules on intermediates and on how often inputs are read were not checked: only "
+			 "the emulated device counts bytes");
+	return broken < 0 ? -1 : 0;
 }
 
 /* What the program printed belongs to its author only where it can't tell what is hidden. */
@@ -342,7 +344,12 @@ int case_judge(struct run_case *c, struct err *e)
 			case_say(out, VERDICT_NW, "no kernel was launched, and nothing else wrote %s", unwritten_output(c));
 		else if (out->verdict == VERDICT_AC && c->run.cuda_unhandled)
 			note_cuda_failure(c);
-		check_rules(c);
+		if (check_rules(c, e) < 0)
+			return -1;
+	} else if (c->run.fault.kind == FAULT_ASSERT && !out->spec->visible) {
+		/* its text lies in the program's memory, and may be made there: the place in the source tells which it was */
+		snprintf(out->why, sizeof out->why, "%s", fault_name(FAULT_ASSERT));
+		snprintf(out->fault.detail, sizeof out->fault.detail, "%s", fault_name(FAULT_ASSERT));
 	} else if (c->run.guest.end == JAIL_SIGNALED && c->run.fault.kind == FAULT_NONE) {
 		explain_crash(c);
 	} else if (c->run.guest.end == JAIL_EXITED && c->run.fault.kind == FAULT_NONE && !out->spec->visible) {
@@ -370,21 +377,23 @@ static int attempt(struct run_case *c, struct err *e)
 	return case_judge(c, e);
 }
 
-/* The device process died, and with it what it was doing.  True once the program is to blame: at the second death, or at once
- * if it was of the memory limit. */
-static bool blame(struct runner *r, enum verdict *v, char *why, size_t size, const struct err *e)
+/* The device process died, and with it what it was doing.  1: the program is to blame, at the second death, or at once if it was of
+ * the memory limit.  -1: it was killed from outside twice, which is our failure.  0: once more. */
+static int blame(struct runner *r, enum verdict *v, char *why, size_t size, const struct err *e)
 {
-	bool exhausted = session_exhausted(r->session);
+	bool exhausted = session_exhausted(r->session), killed = session_killed(r->session);
 	runner_close(r);
+	if (killed)
+		return ++r->kills < 2 ? 0 : -1;
 	if (!exhausted && ++r->deaths < 2)
-		return false;
+		return 0;
 	r->deaths = 0;
 	*v = exhausted ? VERDICT_MLE : VERDICT_RE;
 	if (exhausted)
 		snprintf(why, size, "the program uses more of the emulated device's memory than this machine can give it");
 	else
 		snprintf(why, size, "the device process died twice on this program: %.500s", e->text);
-	return true;
+	return 1;
 }
 
 int runner_load_or_blame(struct runner *r, enum verdict *v, char *why, size_t size, struct err *e)
@@ -392,10 +401,11 @@ int runner_load_or_blame(struct runner *r, enum verdict *v, char *why, size_t si
 	while (runner_load(r, e) < 0) {
 		if (!r->session || !session_dead(r->session))
 			return -1;
-		if (blame(r, v, why, size, e))
-			return 0;
+		int blamed = blame(r, v, why, size, e);
+		if (blamed)
+			return blamed < 0 ? -1 : 0;
 	}
-	r->deaths = 0;
+	r->deaths = r->kills = 0;
 	return 0;
 }
 
@@ -409,13 +419,14 @@ int runner_case(struct runner *r, const struct testcase *t, const struct answer 
 			keep_lines(&c);
 		session_run_free(&c.run);
 		if (rc == 0) {
-			r->deaths = 0;
+			r->deaths = r->kills = 0;
 			return 0;
 		}
 		if (!r->session || !session_dead(r->session))
 			return -1;
 		*out = fresh;
-		if (blame(r, &out->verdict, out->why, sizeof out->why, e))
-			return 0;
+		int blamed = blame(r, &out->verdict, out->why, sizeof out->why, e);
+		if (blamed)
+			return blamed < 0 ? -1 : 0;
 	}
 }

@@ -13,7 +13,7 @@ struct runner {
 	struct session *session;	/* NULL: to be opened */
 	struct device_kernel *kernels;	/* of the loaded image */
 	unsigned n_kernels;
-	unsigned deaths;		/* of device processes, in a row */
+	unsigned deaths, kills;		/* of device processes, in a row: by themselves, and from outside */
 };
 
 int runner_open(struct runner *r, struct err *e);	/* start the device process */

@@ -157,6 +157,9 @@ static int take(struct options *o, int id, const char *text, struct err *e)
 	case OPT_no_workers: o->no_workers = true; return 0;
 	case OPT_port: return take_port(o, text, e);
 	case OPT_role: o->role = text; return 0;
+	case OPT_quick: o->quick = true; return 0;
+	case OPT_mutate: o->mutate = true; return 0;
+	case OPT_seeds: return take_number(&o->seeds, "seeds", text, e);
 	case OPT_threads: return take_number(&o->threads, "threads", text, e);
 	case OPT_workers: return take_number(&o->workers, "workers", text, e);
 	case OPT_lang: return take_lang(o, text, e);

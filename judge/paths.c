@@ -42,6 +42,7 @@ static bool upwards(const char *folder, const char *name, char *out, size_t size
 static void source_tree(const char *home, const char *build)
 {
 	snprintf(found.problems, sizeof found.problems, "%s/problems", home);
+	snprintf(found.template, sizeof found.template, "%s/judge/author/template/row-scale", home);
 	snprintf(found.reference, sizeof found.reference, "%s/reference", home);
 	snprintf(found.oracles, sizeof found.oracles, "%s/problems", build);
 	snprintf(found.web, sizeof found.web, "%s/web", build);
@@ -52,6 +53,7 @@ static void source_tree(const char *home, const char *build)
 static void installed(const char *prefix)
 {
 	snprintf(found.problems, sizeof found.problems, "%s/share/judge/problems", prefix);
+	snprintf(found.template, sizeof found.template, "%s/share/judge/template/row-scale", prefix);
 	snprintf(found.reference, sizeof found.reference, "%s/share/judge/reference", prefix);
 	snprintf(found.oracles, sizeof found.oracles, "%s/lib/judge/problems", prefix);
 	snprintf(found.web, sizeof found.web, "%s/share/judge/web", prefix);

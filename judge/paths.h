@@ -11,6 +11,7 @@
 struct paths {
 	char executable[400];		/* of this program */
 	char problems[440];		/* folder of problem packages */
+	char template[440];		/* folder of the package that judge new writes */
 	char oracles[440];		/* folder whose ID/oracle are prebuilt oracles */
 	char reference[440];		/* folder of reference/problem.h and oracle_main.c */
 	char libreference[460];		/* libreference.a */

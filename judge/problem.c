@@ -7,6 +7,7 @@
 #include "../sandbox/base/tame.h"
 #include "element.h"
 #include "paths.h"
+#include "rules.h"
 #include "testcase.h"
 
 #include <ctype.h>
@@ -458,10 +459,13 @@ static int try_case(struct load *l, const struct cJSON *o, const struct case_spe
 		struct testcase t;
 		struct err why = {0};
 		double bytes, flops;
-		if (testcase_make(l->p, c, &s, "try", &t, &why) < 0 || testcase_work(&t, &bytes, &flops, &why) < 0) {
+		int64_t limit;
+		if (testcase_make(l->p, c, &s, "try", &t, &why) < 0 || testcase_work(&t, &bytes, &flops, &why) < 0 ||
+		    rules_limit("scratch_bytes", l->p->scratch_bytes, &t.sizes, &limit, &why) < 0 ||
+		    rules_limit("max_intermediate_bytes", l->p->max_intermediate_bytes, &t.sizes, &limit, &why) < 0) {
 			char sizes[200];
 			sizes_text(&t.sizes, sizes, sizeof sizes);
-			const char *text = strstr(why.text, c->name);
+			const char *text = strncmp(why.text, "rules.", 6) ? strstr(why.text, c->name) : NULL;
 			text = text ? strstr(text, ": ") : NULL;
 			return json_fail(l->json, o, l->e, "with %s: %s", sizes, text ? text + 2 : why.text);
 		}
@@ -611,14 +615,40 @@ static int load_work(struct load *l)
 	return 0;
 }
 
+/* {"Wq": 1.1}: how often each input may be read. */
+static int load_passes(struct load *l, const struct cJSON *rules)
+{
+	const char *inputs[PROBLEM_MAX_TENSORS + 1];
+	const struct cJSON *passes;
+	struct problem *p = l->p;
+	unsigned n = 0;
+	if (!json_get(rules, "max_weight_passes"))
+		return 0;
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (p->arguments[i].role == ROLE_INPUT)
+			inputs[n++] = p->arguments[i].name;
+	inputs[n] = NULL;
+	if (json_object(l->json, rules, "max_weight_passes", "null, or how often each input may be read, e.g. {\"Wq\": 1.1}", &passes, l->e) < 0 ||
+	    json_only(l->json, passes, inputs, l->e) < 0)
+		return -1;
+	if (!json_count(passes))
+		return json_fail(l->json, passes, l->e, "is empty: write null, or how often each input may be read, e.g. {\"%s\": 1.1}", inputs[0]);
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (json_get(passes, p->arguments[i].name) &&
+		    json_number(l->json, passes, p->arguments[i].name, 1, 1000, &p->max_passes[i], l->e) < 0)
+			return -1;
+	return 0;
+}
+
 static int load_rules(struct load *l)
 {
 	const struct cJSON *rules;
-	static const char *const names[] = {"max_launches", "scratch_bytes", NULL};
+	static const char *const names[] = {"max_launches", "scratch_bytes", "max_intermediate_bytes", "max_weight_passes", NULL};
+	enum { REQUIRED = 2 };
 	if (json_object(l->json, l->root, "rules", "an object with max_launches and scratch_bytes, null where anything goes", &rules, l->e) < 0 ||
 	    json_only(l->json, rules, names, l->e) < 0)
 		return -1;
-	for (unsigned i = 0; names[i]; i++) {
+	for (unsigned i = 0; i < REQUIRED; i++) {
 		bool named = false;
 		for (const struct cJSON *v = json_first(rules); v; v = json_next(v))
 			named |= !strcmp(json_key(v), names[i]);
@@ -632,7 +662,10 @@ static int load_rules(struct load *l)
 	if (json_get(rules, "scratch_bytes") &&
 	    load_expression(l, rules, "scratch_bytes", "null, a number of bytes, or an expression", &l->p->scratch_bytes) < 0)
 		return -1;
-	return 0;
+	if (json_get(rules, "max_intermediate_bytes") &&
+	    load_expression(l, rules, "max_intermediate_bytes", "null, a number of bytes, or an expression", &l->p->max_intermediate_bytes) < 0)
+		return -1;
+	return load_passes(l, rules);
 }
 
 static int load_score(struct load *l)

@@ -20,7 +20,8 @@
  *	baseline ?	{"gemm": "f16", "M", "N", "K": expressions}: the product C[M, N] = A[M, K] W[N, K]^T that times on a GPU are
  *			compared with, in FP16 by cuBLAS
  *	work		{"bytes": "auto" | expression, "flops": expression, "unit": "fp32" | "fp16" | "tensor_f16" | "tensor_i8"}
- *	rules		{"max_launches": null | number, "scratch_bytes": null | number or expression}
+ *	rules		{"max_launches": null | number, "scratch_bytes": null | number or expression,
+ *			 "max_intermediate_bytes"?: the same, "max_weight_passes"?: null | {INPUT: number of times it may be read}}
  *	score		{"correct", "efficiency", "full_at", "tiers": {"bronze", "silver", "gold"}}
  *	limits ?	{"seconds"?: wall time of one case, "memory_mib"?: of the host program,
  *			 "million_instructions"?: of a warp, of one launch on the emulated GPU,
@@ -74,7 +75,8 @@ struct problem {
 	const char *gemm[3];		/* M, N, K of the product to compare with; NULL: there is none */
 	const char *bytes, *flops, *unit;	/* bytes: NULL for auto */
 	int64_t max_launches;		/* -1: any number */
-	const char *scratch_bytes;	/* NULL: any size */
+	const char *scratch_bytes, *max_intermediate_bytes;	/* NULL: any size */
+	double max_passes[PROBLEM_MAX_TENSORS];	/* of each argument: how often it may be read; 0: any number of times */
 	double score_correct, score_efficiency, full_at, tiers[TIERS];
 	double seconds, compile_seconds;	/* the latter: processor time of each step of the compiler */
 	uint64_t memory, instructions, compile_memory;

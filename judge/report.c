@@ -294,7 +294,7 @@ static void put_timing_case(const struct case_report *r, struct compared c, cons
 	fputs("       ", t->file);
 	pad(t, r->spec->name, name_width(t));
 	pad(t, sizes, sizes_width(t));
-	if (r->verdict != VERDICT_AC) {
+	if (!(r->floor_us > 0)) {
 		term_put(t, verdict_style(r->verdict), "%s\n", verdict_name(r->verdict));
 		return;
 	}
@@ -353,10 +353,11 @@ static void put_timing(const struct grading *g, const struct term *t)
 	term_put(t, STYLE_DIM, "       %-*s%-*s%9s%10s  %-*s%*s%*s   limited by\n", name_width(t), "name", sizes_width(t), "sizes", "time", "floor",
 		 bar_width(t) + 7, "efficiency", c.reference ? TIMES_WIDTH : 0, c.reference ? "reference" : "", c.cublas ? TIMES_WIDTH : 0,
 		 c.cublas ? "cuBLAS" : "");
+	bool modelled = g->modelled || g->verdict == VERDICT_RV;	/* what breaks a rule gets no time on a GPU */
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
-		if (g->cases[i].gpu != g->modelled)
+		if (g->cases[i].gpu != modelled)
 			put_timing_case(&g->cases[i], c, t);
-	if (g->modelled)
+	if (modelled)
 		term_put(t, STYLE_DIM, "       time: modelled on %s, cold caches; floor: the bytes (or flops) that nobody can avoid, at its peak "
 			 "rate\n", g->device.name);
 	else
@@ -425,7 +426,8 @@ static void put_books(const struct grading *g, const struct term *t, bool profil
 {
 	const struct case_report *r = g->shown;
 	char title[240], sizes[120];
-	if (!r || !r->book.launches || (g->verdict != VERDICT_AC && !profile))
+	bool right = g->verdict == VERDICT_AC || (g->verdict == VERDICT_RV && r && r->spec->timing);
+	if (!r || !r->book.launches || (!right && !profile))
 		return;			/* the cost of what is wrong is of little use */
 	sizes_text(&r->sizes, sizes, sizeof sizes);
 	snprintf(title, sizeof title, "book of %s (%s)%s", r->spec->name, sizes,
@@ -523,9 +525,17 @@ static void put_foot(const struct grading *g, const struct term *t)
 		term_put(t, STYLE_WARN, "  no sandbox: a result to be trusted as far as its author is\n");
 }
 
+static bool any_ran(const struct grading *g)
+{
+	unsigned i = 0;
+	while (i < g->n_cases && !g->cases[i].ran)
+		i++;
+	return i < g->n_cases;
+}
+
 static void put_report(const struct grading *g, const struct term *t, bool profile)
 {
-	bool ran = g->shown != NULL;
+	bool ran = any_ran(g);
 	put_head(g, t);
 	if (g->verdict != VERDICT_AC)
 		put_reason(g, t);

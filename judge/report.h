@@ -12,6 +12,8 @@ void report_json(const struct grading *g, bool profile, struct buf *out);
 /* The same on one line, for keeping: with profile, and no longer than json_parse takes (JSON_MAX_BYTES).  whole: with the seed and the
  * sizes of hidden cases, which are not for students. */
 void report_json_kept(const struct grading *g, bool whole, struct buf *out);
+/* The sentence on the whole, as it may be told to whoever handed it in. */
+void report_told(const struct grading *g, struct buf *out);
 /* Parts of it as values of their own; nothing where there is no fault, and no wrong element. */
 void report_json_fault(const struct fault *f, struct buf *out);
 void report_json_worst(const struct case_report *r, struct buf *out);

@@ -146,6 +146,16 @@ static bool open_case(const struct case_report *r, const struct part *part)
 	return part->hidden || r->spec->visible || r->spec->timing;
 }
 
+/* The most that solve() took on the host in any case of which that may be told. */
+static uint64_t host_memory(const struct grading *g, const struct part *part)
+{
+	uint64_t most = 0;
+	for (unsigned i = 0; i < g->n_cases; i++)
+		if (open_case(&g->cases[i], part) && g->cases[i].host_memory > most)
+			most = g->cases[i].host_memory;
+	return most;
+}
+
 /* The sentence; of a hidden case without what tells of its sizes. */
 static void put_why(struct json_writer *w, const char *why, const struct case_report *r, const struct part *part)
 {
@@ -169,7 +179,7 @@ static void put_case(struct json_writer *w, const struct case_report *r, const s
 		json_write_integer(w, r->sizes.at[i].name, r->sizes.at[i].value);
 	json_close(w, '}');
 	json_write_string(w, "verdict", r->verdict == VERDICT_NONE ? NULL : verdict_code(r->verdict));
-	json_write_ratio(w, "error_ratio", r->error_ratio);
+	json_write_ratio(w, "error_ratio", open_case(r, part) ? r->error_ratio : untold_ratio(r->error_ratio));
 	json_write_number(w, "quantization_error", r->quantization_error);
 	put_why(w, r->why, r, part);
 	if (*r->note)
@@ -180,7 +190,7 @@ static void put_case(struct json_writer *w, const struct case_report *r, const s
 	put_worst(w, "worst", r);
 	if (r->printed)
 		put_printed(w, "printed", r->printed, part->max_printed);
-	if (r->spec->timing && r->verdict == VERDICT_AC) {
+	if (r->spec->timing && (r->verdict == VERDICT_AC || r->verdict == VERDICT_RV) && r->floor_us > 0) {
 		json_write_number(w, "bytes", r->bytes);
 		json_write_number(w, "flops", r->flops);
 		json_write_bool(w, "impossible", r->impossible);
@@ -276,6 +286,20 @@ static void put_book(struct json_writer *w, const struct case_report *r)
 	json_close(w, '}');
 }
 
+/* Whose book is told: of those that may be, the one that did most, where the one that is shown may not. */
+static const struct case_report *shown_of(const struct grading *g, const struct part *part)
+{
+	const struct case_report *most = NULL;
+	if (g->shown && open_case(g->shown, part))
+		return g->shown;
+	for (unsigned i = 0; i < g->n_cases; i++) {
+		const struct case_report *r = &g->cases[i];
+		if (r->ran && open_case(r, part) && (!most || r->book.counters.instructions > most->book.counters.instructions))
+			most = r;
+	}
+	return most;
+}
+
 static void put_shown(struct json_writer *w, const struct case_report *r, const struct part *part)
 {
 	json_open(w, "kernels", '[');
@@ -353,14 +377,14 @@ static void put_hardware(struct json_writer *w, const struct grading *g)
 }
 
 /* What only a program that prints the report again wants to know. */
-static void put_rest(struct json_writer *w, const struct grading *g)
+static void put_rest(struct json_writer *w, const struct grading *g, const struct case_report *shown)
 {
 	static const char *const scopes[] = {"full", "untimed", "samples"};
 	json_write_string(w, "title", g->problem->title);
 	json_write_string(w, "scope", scopes[g->scope]);
 	json_write_number(w, "score_correct", g->problem->score_correct);
-	if (g->shown)
-		json_write_integer(w, "shown", g->shown - g->cases);
+	if (shown)
+		json_write_integer(w, "shown", shown - g->cases);
 	if (g->decisive)
 		json_write_integer(w, "decisive", g->decisive - g->cases);
 	if (!g->compiled.ok && !g->compiled.n_diagnostics && g->compiled.log && *g->compiled.log)
@@ -370,6 +394,7 @@ static void put_rest(struct json_writer *w, const struct grading *g)
 static void put_report(struct json_writer *to, const struct grading *g, const struct part *part)
 {
 	struct json_writer w = *to;
+	const struct case_report *shown = shown_of(g, part);
 	json_open(&w, NULL, '{');
 	json_write_string(&w, "problem", g->problem->id);
 	json_write_string(&w, "version", g->problem->version);
@@ -397,21 +422,31 @@ static void put_report(struct json_writer *to, const struct grading *g, const st
 	for (unsigned i = 0; i < g->n_cases; i++)
 		put_case(&w, &g->cases[i], part);
 	json_close(&w, ']');
-	put_shown(&w, g->shown, part);
+	put_shown(&w, shown, part);
 	if (g->sanitizer)
 		put_sanitizer(&w, g->sanitizer);
 	if (g->hardware)
 		put_hardware(&w, g);
 	put_diagnostics(&w, &g->compiled);
 	put_advice(&w, g);
-	if (g->host_memory)
-		json_write_unsigned(&w, "host_memory_bytes", g->host_memory);
+	uint64_t memory = host_memory(g, part);
+	if (memory)
+		json_write_unsigned(&w, "host_memory_bytes", memory);
 	else
 		json_write_null(&w, "host_memory_bytes");
-	put_rest(&w, g);
+	put_rest(&w, g, shown);
 	json_write_number(&w, "seconds", g->seconds);
 	json_close(&w, '}');
 	buf_addc(w.out, '\n');
+}
+
+void report_told(const struct grading *g, struct buf *out)
+{
+	const char *why = *g->why ? g->why : verdict_text(g->verdict);
+	if (g->decisive && !open_case(g->decisive, &(struct part){0}))
+		untold(why, out);
+	else
+		buf_adds(out, why);
 }
 
 void report_json_fault(const struct fault *f, struct buf *out)

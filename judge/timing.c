@@ -479,17 +479,21 @@ static int time_once(struct runner *r, const struct case_spec *spec, struct case
 	return rc;
 }
 
-/* As for any case (grade_case.c): what kills the device process twice is the program's doing. */
+/* As for any case (grade_case.c): of what the device process dies twice is the program's doing, but not if somebody killed it. */
 int timing_case(struct runner *r, const struct case_spec *spec, struct case_report *out, struct err *e)
 {
 	const struct case_report fresh = *out;
+	bool killed = false;
 	for (unsigned deaths = 0; deaths < 2; deaths++) {
 		int rc = time_once(r, spec, out, e);
 		if (rc == 0 || !r->session || !session_dead(r->session))
 			return rc;
+		killed |= session_killed(r->session);
 		runner_close(r);
 		*out = fresh;
 	}
+	if (killed)
+		return -1;
 	case_say(out, VERDICT_RE, "the device process died twice while this program was timed: %.500s", e->text);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "untold.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 /* Is "N=123 K=45)" what follows? */
@@ -49,4 +50,13 @@ void untold(const char *text, struct buf *out)
 			buf_addc(out, *at++);
 		}
 	}
+}
+
+double untold_ratio(double ratio)
+{
+	static const double steps[] = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		if (ratio <= steps[i])
+			return steps[i];
+	return NAN;
 }

@@ -24,6 +24,8 @@ struct compile_request {
 	const char *const *options;	/* further nvcc options of ours (never of the submission), NULL-terminated; or NULL */
 	unsigned wall_ms;		/* on an idle machine, 0: 60 s; a busy one gets up to three times as long */
 	uint64_t memory;		/* 0: 4 GiB */
+	bool device_only;		/* the device pass alone, to PTX: no guest, no cubin, no registers counted.  For a source that
+					 * differs from one compiled before in device code alone: the guest is that one's */
 	bool unsandboxed;
 };
 
@@ -56,7 +58,7 @@ struct compiled {
 	size_t cubin_size;
 	struct kernel_resources *kernels;
 	size_t n_kernels;
-	int guest_fd;			/* sealed memory file: the static guest executable; -1 where not ok */
+	int guest_fd;			/* sealed memory file: the static guest executable; -1 where not ok, and with device_only */
 	uint64_t wall_us, peak_memory;
 };
 

@@ -85,7 +85,7 @@ static const char *refuse_ptx(const char *ptx, size_t size, struct arena *a)
 const char *compile_refuse(const struct compiled *c, int guest, struct arena *a)
 {
 	const char *refusal = refuse_ptx(c->ptx, c->ptx_size, a);
-	if (!refusal && (!c->ptx || !c->cubin))
+	if (!refusal && (!c->ptx || (!c->cubin && guest >= 0)))
 		return no_program;
-	return refusal ? refusal : refuse_guest(guest);
+	return refusal || guest < 0 ? refusal : refuse_guest(guest);
 }

@@ -318,10 +318,41 @@ static char *make_prefix_script(const struct commands *c)
 	return b.data;
 }
 
+/* Every step's log, and that the script came to its end. */
+static void add_epilogue(struct buf *b)
+{
+	buf_adds(b, "for step in *.log; do\n"
+		    "{ if [ $(wc -c <$step) -gt 262144 ]; then\n"
+		    "{ head -c 131072 $step && printf '\\n\\n(cut)\\n\\n' && tail -c 131072 $step; } >piece\n"
+		    "else mv $step piece; fi\n"
+		    "} && n=$(wc -c <piece) && echo @log ${step%.log} $((n)) && cat piece || echo @lost\n"
+		    "done\n"
+		    "echo @done\n");
+}
+
+static char *make_device_script(const struct compile_request *rq, const struct commands *c)
+{
+	struct buf b = {0};
+	CLEANUP_BUF struct buf plain = {0};
+	buf_adds(&plain, "nvcc -ptx -o solution.ptx");
+	add_options(&plain, rq);
+	add_prologue(&b, c);
+	if (!c->odd) {
+		add_step(&b, STEP_DEVICE_CPP, c->lines[STEP_DEVICE_CPP]);
+		buf_adds(&b, " && ");
+	}
+	add_step(&b, STEP_DEVICE, c->odd ? buf_str(&plain) : c->lines[STEP_DEVICE]);
+	buf_printf(&b, " && run collect 'cat solution.ptx >&%d'\n", COMPILE_PTX_FD);
+	add_epilogue(&b);
+	return b.data;
+}
+
 static char *make_script(const struct compile_request *rq, const struct commands *c)
 {
 	struct buf b = {0};
 	CLEANUP_BUF struct buf ptxas = {0};
+	if (rq->device_only)
+		return make_device_script(rq, c);
 	add_prologue(&b, c);
 	if (c->odd)
 		add_plain_passes(&b, rq);
@@ -339,20 +370,8 @@ static char *make_script(const struct compile_request *rq, const struct commands
 		buf_adds(&b, " && ");
 	}
 	add_link(&b, rq);
-	buf_printf(&b,
-		   " && run collect 'cat guest >&%d'\n"
-		   "}\n"
-		   "wait $ptxas\n"
-		   "}\n"
-		   "wait\n"
-		   "for step in *.log; do\n"
-		   "{ if [ $(wc -c <$step) -gt 262144 ]; then\n"
-		   "{ head -c 131072 $step && printf '\\n\\n(cut)\\n\\n' && tail -c 131072 $step; } >piece\n"
-		   "else mv $step piece; fi\n"
-		   "} && n=$(wc -c <piece) && echo @log ${step%%.log} $((n)) && cat piece || echo @lost\n"
-		   "done\n"
-		   "echo @done\n",
-		   COMPILE_GUEST_FD);
+	buf_printf(&b, " && run collect 'cat guest >&%d'\n}\nwait $ptxas\n}\nwait\n", COMPILE_GUEST_FD);
+	add_epilogue(&b);
 	return b.data;
 }
 
@@ -408,7 +427,7 @@ static struct cached *cache;
 static char *cache_key(const struct compile_request *rq)
 {
 	struct buf b = {0};
-	buf_printf(&b, "%d %s", rq->unsandboxed, rq->entry ? rq->entry : "-");
+	buf_printf(&b, "%d %d %s", rq->unsandboxed, rq->device_only, rq->entry ? rq->entry : "-");
 	add_options(&b, rq);
 	return b.data;
 }

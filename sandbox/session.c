@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,10 +163,12 @@ static void last_words(struct session *s, char *text, size_t size)
 	struct jail_result r;
 	struct err e = {0};
 	int n;
-	if (jail_wait(s->jail, &r, &e) < 0) {
+	if (jail_wait(s->jail, &r, &e) < 0) {		/* its only failure */
+		s->killed = true;
 		snprintf(text, size, "%.200s", e.text);
 	} else {
 		s->exhausted = r.end == JAIL_MEMORY;
+		s->killed = r.end == JAIL_SIGNALED && r.status == SIGKILL;
 		if (r.end == JAIL_EXITED)
 			n = snprintf(text, size, "exit status %d", r.status);
 		else if (r.end == JAIL_SIGNALED)
@@ -370,6 +373,11 @@ int session_properties(struct session *s, struct device_properties *out, struct 
 bool session_exhausted(const struct session *s)
 {
 	return s->exhausted;
+}
+
+bool session_killed(const struct session *s)
+{
+	return s->killed;
 }
 
 bool session_dead(const struct session *s)

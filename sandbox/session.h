@@ -117,12 +117,15 @@ struct session_run {
 	unsigned n_traffic;
 };
 /* 0: the run took place, see out fields.  -1 and e: our own failure (device process died: session_dead is true and a
- * new session is needed; if the same image kills it twice, that is the image's fault). */
+ * new session is needed; if the same image crashes it twice, that is the image's fault; session_killed's never is). */
 int session_run(struct session *s, struct session_run *r, struct err *e);
 void session_run_free(struct session_run *r);
 bool session_dead(const struct session *s);
 /* Dead of its memory limit: the emulated device's memory, its book of who wrote what, and the image need more than is there. */
 bool session_exhausted(const struct session *s);
+/* Dead of a SIGKILL that neither we nor a limit sent: of an operator, or of the kernel's on a machine that has no memory left.  No image
+ * and no guest can bring that about by itself, so it is never theirs. */
+bool session_killed(const struct session *s);
 
 /* ---- timing on a GPU: tapes, see device.h; ERR_SYSTEM on a device without ---- */
 /* Change part of an input, as if it had been laid out so. */

@@ -25,6 +25,7 @@ struct session {
 	int control;			/* -1: no process */
 	bool dead;			/* it crashed; the session is of no more use */
 	bool exhausted;			/* of its memory limit */
+	bool killed;			/* from outside */
 	char *image;			/* kept, for a fresh process after one that had to be stopped */
 	uint64_t image_size;
 	struct device_resources *resources;

@@ -117,12 +117,13 @@ static void pack_case(struct buf *out, const struct case_report *r)
 
 static void send_result(const struct grading *g)
 {
-	CLEANUP_BUF struct buf b = {0}, whole = {0}, part = {0};
+	CLEANUP_BUF struct buf b = {0}, whole = {0}, part = {0}, told = {0};
+	report_told(g, &told);
 	report_json_kept(g, true, &whole);
 	report_json_kept(g, false, &part);
 	pack_text(&b, g->problem->version);
 	pack_text(&b, verdict_code(g->verdict));
-	pack_text(&b, *g->why ? g->why : verdict_text(g->verdict));
+	pack_text(&b, buf_str(&told));
 	pack_text(&b, g->tier ? tier_name(g->tier) : NULL);
 	pack_real(&b, g->scope == GRADE_ALL ? g->score : NAN);
 	pack_real(&b, g->efficiency);

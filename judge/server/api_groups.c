@@ -334,22 +334,72 @@ void api_assignment_remove(struct request *r)
 		reply_empty(r, 204);
 }
 
-/* A deadline of null takes the extension away. */
+/* ---- extra time ---- */
+
+static bool find_assignment(struct request *r, struct store_assignment *out)
+{
+	int64_t id;
+	struct err e = {0};
+	return request_id(r, 0, &id) && reply_stored(r, store_assignment_get(r->store, id, 0, r->arena, out, &e), &e, MESSAGE_conflict, NULL);
+}
+
+static void list_extensions(struct request *r, int64_t id)
+{
+	struct store_extensions xs;
+	struct err e = {0};
+	if (!reply_stored(r, store_extensions(r->store, id, r->arena, &xs, &e), &e, MESSAGE_conflict, NULL))
+		return;
+	struct json_writer *w = reply_json(r, 200);
+	json_open(w, NULL, '{');
+	json_open(w, "items", '[');
+	for (size_t i = 0; i < xs.n; i++) {
+		json_open(w, NULL, '{');
+		json_write_string(w, "user", xs.at[i].user);
+		json_write_string(w, "display", xs.at[i].display);
+		write_time(w, "deadline", xs.at[i].deadline);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	json_write_null(w, "next");
+	json_close(w, '}');
+}
+
+void api_extensions(struct request *r)
+{
+	struct store_assignment a;
+	if (find_assignment(r, &a))
+		list_extensions(r, a.id);
+}
+
 void api_extension(struct request *r)
 {
-	int64_t id, deadline = 0;
+	int64_t deadline = 0;
 	const char *name = NULL;
 	struct store_assignment a;
 	struct store_user u;
 	struct err e = {0};
-	if (!request_id(r, 0, &id) || !request_only(r, (const char *const[]){"user", "deadline", NULL}) ||
-	    !request_text(r, "user", true, 1, 100, &name) || !request_time(r, "deadline", false, &deadline) ||
-	    !reply_stored(r, store_assignment_get(r->store, id, 0, r->arena, &a, &e), &e, MESSAGE_conflict, NULL))
+	if (!find_assignment(r, &a) || !request_only(r, (const char *const[]){"user", "deadline", NULL}) ||
+	    !request_text(r, "user", true, 1, 100, &name) || !request_time(r, "deadline", true, &deadline))
 		return;
 	enum store_result result = store_user_get(r->store, name, r->arena, &u, &e);
 	if (result == STORE_NOT_FOUND)
 		reply_refuse(r, MESSAGE_no_user, "user", name, NULL);
-	else if (reply_stored(r, result, &e, MESSAGE_conflict, NULL) &&
-		 reply_stored(r, store_extension_set(r->store, id, u.id, deadline, &e), &e, MESSAGE_conflict, NULL))
-		put_assignment(r, id, 200);
+	else if (!reply_stored(r, result, &e, MESSAGE_conflict, NULL))
+		return;
+	else if (!store_group_has(r->store, a.group, u.id))
+		reply_refuse(r, MESSAGE_no_member, "user", name, NULL);
+	else if (deadline <= a.opens)
+		reply_refuse(r, MESSAGE_deadline_before_opens, "deadline", NULL);
+	else if (reply_stored(r, store_extension_set(r->store, a.id, u.id, deadline, &e), &e, MESSAGE_conflict, NULL))
+		list_extensions(r, a.id);
+}
+
+void api_extension_remove(struct request *r)
+{
+	struct store_assignment a;
+	struct store_user u;
+	struct err e = {0};
+	if (find_assignment(r, &a) && reply_stored(r, store_user_get(r->store, r->arguments[1], r->arena, &u, &e), &e, MESSAGE_conflict, NULL) &&
+	    reply_stored(r, store_extension_remove(r->store, a.id, u.id, &e), &e, MESSAGE_conflict, NULL))
+		reply_empty(r, 204);
 }

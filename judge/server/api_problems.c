@@ -64,6 +64,22 @@ static void put_arguments(struct json_writer *w, const struct problem *p)
 	json_close(w, ']');
 }
 
+static void put_passes(struct json_writer *w, const struct problem *p)
+{
+	bool any = false;
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		any |= p->max_passes[i] > 0;
+	if (!any) {
+		json_write_null(w, "max_weight_passes");
+		return;
+	}
+	json_open(w, "max_weight_passes", '{');
+	for (unsigned i = 0; i < p->n_arguments; i++)
+		if (p->max_passes[i] > 0)
+			json_write_number(w, p->arguments[i].name, p->max_passes[i]);
+	json_close(w, '}');
+}
+
 static void put_limits(struct json_writer *w, const struct problem *p)
 {
 	json_open(w, "limits", '{');
@@ -79,6 +95,8 @@ static void put_limits(struct json_writer *w, const struct problem *p)
 	else
 		json_write_integer(w, "max_launches", p->max_launches);
 	json_write_string(w, "scratch_bytes", p->scratch_bytes);
+	json_write_string(w, "max_intermediate_bytes", p->max_intermediate_bytes);
+	put_passes(w, p);
 	json_close(w, '}');
 }
 
@@ -241,6 +259,7 @@ void api_problem_versions(struct request *r)
 	for (size_t i = 0; i < vs.n; i++) {
 		json_open(w, NULL, '{');
 		json_write_string(w, "version", vs.at[i].version);
+		json_write_integer(w, "edition", vs.at[i].edition);
 		json_write_string(w, "by", vs.at[i].by);
 		write_time(w, "created", vs.at[i].created);
 		json_write_integer(w, "judgings", vs.at[i].judgings);
@@ -373,33 +392,6 @@ void api_points(struct request *r)
 
 /* ---- packages ---- */
 
-static void put_messages(struct json_writer *w, const struct package *p)
-{
-	json_open(w, "messages", '[');
-	for (unsigned i = 0; i < p->n; i++) {
-		const struct package_message *m = &p->messages[i];
-		json_open(w, NULL, '{');
-		json_write_string(w, "file", *m->file ? m->file : NULL);
-		json_write_string(w, "field", *m->field ? m->field : NULL);
-		json_write_string(w, "text", m->text);
-		json_close(w, '}');
-	}
-	json_close(w, ']');
-}
-
-static void refuse_package(struct request *r, const struct package *p)
-{
-	struct json_writer *w = reply_json(r, 422);
-	json_open(w, NULL, '{');
-	json_open(w, "error", '{');
-	json_write_string(w, "code", "invalid");
-	json_write_null(w, "field");
-	json_write_string(w, "message", p->n ? p->messages[0].text : "the package cannot be taken");
-	json_close(w, '}');
-	put_messages(w, p);
-	json_close(w, '}');
-}
-
 static bool put_package(struct request *r, const struct package *p)
 {
 	struct err e = {0};
@@ -417,7 +409,7 @@ void api_package(struct request *r)
 	bool only_check = check && *check && strcmp(check, "0");
 	if (package_take(root, buf_str(&r->body), r->body.size, only_check, p, &e) < 0) {
 		if (e.kind == ERR_INPUT)
-			refuse_package(r, p);
+			view_package_refused(r, p);
 		else
 			reply_stored(r, STORE_FAILED, &e, MESSAGE_conflict, NULL);
 		return;
@@ -428,6 +420,6 @@ void api_package(struct request *r)
 	json_open(w, NULL, '{');
 	json_write_string(w, "id", p->id);
 	json_write_string(w, "version", p->version);
-	put_messages(w, p);
+	view_package_messages(w, p);
 	json_close(w, '}');
 }

@@ -125,7 +125,7 @@ struct served *catalog_get(struct catalog *c, const struct store_problem *p, str
 	return s;
 }
 
-enum store_result catalog_put(struct store *s, const struct problem *p, int64_t by, int64_t position, struct err *e)
+static enum store_result put(struct store *s, const struct problem *p, int64_t by, int64_t position, const char *replaces, struct err *e)
 {
 	CLEANUP_BUF struct buf tags = {0};
 	struct json_writer w = {.out = &tags};
@@ -133,11 +133,21 @@ enum store_result catalog_put(struct store *s, const struct problem *p, int64_t 
 	for (unsigned i = 0; i < p->n_tags; i++)
 		json_write_string(&w, NULL, p->tags[i]);
 	json_close(&w, ']');
-	struct store_problem_put put = {
+	struct store_problem_put all = {
 		.id = p->id, .version = p->version, .folder = p->folder, .title = p->title, .title_zh = p->title_zh,
-		.difficulty = p->difficulty, .tags = buf_str(&tags), .by = by, .position = position,
+		.difficulty = p->difficulty, .tags = buf_str(&tags), .by = by, .position = position, .replaces = replaces,
 	};
-	return store_problem_put(s, &put, e);
+	return store_problem_put(s, &all, e);
+}
+
+enum store_result catalog_put(struct store *s, const struct problem *p, int64_t by, int64_t position, struct err *e)
+{
+	return put(s, p, by, position, NULL, e);
+}
+
+enum store_result catalog_replace(struct store *s, const struct problem *p, int64_t by, const char *replaces, struct err *e)
+{
+	return put(s, p, by, -1, replaces, e);
 }
 
 static bool uploaded(struct store *s, const char *id, const char *uploads, struct arena *a)

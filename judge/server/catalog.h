@@ -32,5 +32,7 @@ void served_put(struct served *s);
 void served_putp(struct served **s);
 /* What the store keeps of a package. */
 enum store_result catalog_put(struct store *s, const struct problem *p, int64_t by, int64_t position, struct err *e);
+/* In the place of the one in the folder `replaces`; CONFLICT if that is not the present one any more. */
+enum store_result catalog_replace(struct store *s, const struct problem *p, int64_t by, const char *replaces, struct err *e);
 
 #endif

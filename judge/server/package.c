@@ -9,6 +9,7 @@
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/json.h"
 #include "../../sandbox/base/keep.h"
+#include "../author/rules.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -229,12 +230,6 @@ static int find_package(const char *top, char *out, size_t size, struct err *e)
 	return 0;
 }
 
-static bool is_id(const char *s)
-{
-	size_t n = strlen(s);
-	return n > 0 && n < 64 && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == n && *s != '-';
-}
-
 /* The package's folder must have its name: what the archive calls it may be anything. */
 static int name_package(const char *top, const char *at, char *out, size_t size, char id[64], struct err *e)
 {
@@ -244,7 +239,7 @@ static int name_package(const char *top, const char *at, char *out, size_t size,
 	CLEANUP(json_freep) struct json *j = json_read_file(path, "problem.json", e);
 	if (!j || json_string(j, json_root(j), "id", "the problem's id, e.g. \"int4-gemv\"", &text, e) < 0)
 		return -1;
-	if (!is_id(text))
+	if (!problem_is_id(text))
 		return err_input(e, "problem.json: id: \"%.60s\": use 1 to 63 small letters, digits and -", text);
 	snprintf(id, 64, "%s", text);
 	snprintf(out, size, "%s.package/%s", top, id);
@@ -256,54 +251,13 @@ static int name_package(const char *top, const char *at, char *out, size_t size,
 
 /* ---- checks ---- */
 
-/* "FOLDER/problem.json: cases[2].N: has ..." in its parts. */
-static void add_message(struct package *p, const char *text)
+/* The grave ones first. */
+static void keep_messages(const struct findings *f, struct package *out)
 {
-	if (p->n == PACKAGE_MESSAGES)
-		return;
-	struct package_message *m = &p->messages[p->n++];
-	*m = (struct package_message){0};
-	const char *colon = strstr(text, ": "), *slash = colon ? memrchr(text, '/', (size_t)(colon - text)) : NULL;
-	if (colon && memchr(text, '.', (size_t)(colon - text))) {
-		const char *file = slash ? slash + 1 : text;
-		snprintf(m->file, sizeof m->file, "%.*s", (int)(colon - file), file);
-		text = colon + 2;
-		colon = strstr(text, ": ");
-		if (colon && !memchr(text, ' ', (size_t)(colon - text))) {
-			snprintf(m->field, sizeof m->field, "%.*s", (int)(colon - text), text);
-			text = colon + 2;
-		}
-	}
-	snprintf(m->text, sizeof m->text, "%.599s", text);
-}
-
-static void check_text_file(struct package *out, const struct problem *p, const char *name, bool needed)
-{
-	CLEANUP_BUF struct buf b = {0};
-	char text[400];
-	struct err e = {0};
-	if (problem_file(p, name, &b, &e) < 0) {
-		snprintf(text, sizeof text, "%s: is not there: every package has one", name);
-		if (needed)
-			add_message(out, text);
-	} else if (!utf8_valid(buf_str(&b), b.size, NULL) || memchr(buf_str(&b), 0, b.size)) {
-		snprintf(text, sizeof text, "%s: is not UTF-8 text", name);
-		add_message(out, text);
-	} else if (!b.size) {
-		snprintf(text, sizeof text, "%s: is empty", name);
-		add_message(out, text);
-	}
-}
-
-static bool check_files(struct package *out, const struct problem *p)
-{
-	unsigned before = out->n;
-	check_text_file(out, p, "statement.en.md", true);
-	check_text_file(out, p, "statement.zh.md", false);
-	check_text_file(out, p, "starter.cu", true);
-	check_text_file(out, p, "oracle.c", true);
-	check_text_file(out, p, "reference.cu", true);
-	return out->n == before;
+	for (int grave = 1; grave >= 0; grave--)
+		for (unsigned i = 0; i < f->n && out->n < PACKAGE_MESSAGES; i++)
+			if (f->at[i].grave == grave)
+				out->messages[out->n++] = f->at[i];
 }
 
 /* root/ID/VERSION/ID, or VERSION-2 and so on: the same version may come with other texts, and what grades keeps its files. */
@@ -329,32 +283,109 @@ static int put_in_place(const char *root, const char *from, struct package *p, s
 	return err_system(e, "%s has too many copies of one version", path);
 }
 
+static int make_workplace(const char *root, struct workplace *w, struct err *e)
+{
+	if (keep_folder(root, 0755) < 0)
+		return err_errno(e, "cannot make %s", root);
+	snprintf(w->path, sizeof w->path, "%.400s/.new-XXXXXX", root);
+	if (!mkdtemp(w->path)) {
+		err_errno(e, "cannot make a folder in %s", root);
+		*w->path = 0;
+		return -1;
+	}
+	chmod(w->path, 0755);
+	return 0;
+}
+
+/* The package in `folder`, NULL: what went before failed already, with e. */
+static int check_and_place(const char *root, const char *folder, bool check, struct package *out, struct err *e)
+{
+	CLEANUP(findings_free) struct findings f = {0};
+	CLEANUP(problem_closep) struct problem *p = folder ? rules_check(folder, &f) : NULL;
+	if (!folder && e->kind == ERR_INPUT)
+		finding_of_err(&f, e);
+	keep_messages(&f, out);
+	if (!folder)
+		return -1;
+	if (!p || findings_grave(&f))
+		return err_input(e, "the package can't be used");
+	snprintf(out->version, sizeof out->version, "%s", p->version);
+	return check ? 0 : put_in_place(root, folder, out, e);
+}
+
 int package_take(const char *root, const void *data, size_t size, bool check, struct package *out, struct err *e)
 {
 	CLEANUP(remove_workplace) struct workplace work = {""}, named = {""};
 	char at[800], folder[900];
 	memset(out, 0, sizeof *out);
-	if (keep_folder(root, 0755) < 0)
-		return err_errno(e, "cannot make %s", root);
-	snprintf(work.path, sizeof work.path, "%.400s/.new-XXXXXX", root);
-	if (!mkdtemp(work.path)) {
-		err_errno(e, "cannot make a folder in %s", root);
-		*work.path = 0;
+	if (make_workplace(root, &work, e) < 0)
 		return -1;
-	}
-	chmod(work.path, 0755);
 	snprintf(named.path, sizeof named.path, "%.480s.package", work.path);
-	CLEANUP(problem_closep) struct problem *p = NULL;
-	if (package_unpack(work.path, data, size, e) == 0 && find_package(work.path, at, sizeof at, e) == 0 &&
-	    name_package(work.path, at, folder, sizeof folder, out->id, e) == 0)
-		p = problem_open(folder, e);
-	if (!p) {
-		if (e->kind == ERR_INPUT)
-			add_message(out, e->text);
-		return -1;
+	bool there = package_unpack(work.path, data, size, e) == 0 && find_package(work.path, at, sizeof at, e) == 0 &&
+		     name_package(work.path, at, folder, sizeof folder, out->id, e) == 0;
+	return check_and_place(root, there ? folder : NULL, check, out, e);
+}
+
+void package_remove(const struct package *p)
+{
+	char path[sizeof p->folder];
+	snprintf(path, sizeof path, "%s", p->folder);
+	*strrchr(path, '/') = 0;		/* VERSION-N, which is its alone */
+	remove_tree(path);
+}
+
+/* ---- another text ---- */
+
+static int copy_file(const char *from, const char *to, struct err *e)
+{
+	char piece[1 << 16];
+	ssize_t n;
+	CLEANUP_FD int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP_FD int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (in < 0 || out < 0)
+		return err_errno(e, "cannot copy %s", from);
+	while ((n = read(in, piece, sizeof piece)) > 0)
+		for (ssize_t at = 0, one; at < n; at += one)
+			if ((one = write(out, piece + at, (size_t)(n - at))) <= 0)
+				return err_errno(e, "cannot write %s", to);
+	return n < 0 ? err_errno(e, "cannot read %s", from) : 0;
+}
+
+/* Files and folders; whatever else came there, and what is hidden, is no part of a package. */
+static int copy_tree(const char *from, const char *to, int depth, struct err *e)
+{
+	int rc = mkdir(to, 0755) < 0 ? err_errno(e, "cannot make %s", to) : 0;
+	DIR *d = rc < 0 ? NULL : opendir(from);
+	if (!d)
+		return rc < 0 ? rc : err_errno(e, "cannot read %s", from);
+	for (struct dirent *f; rc == 0 && (f = readdir(d));) {
+		char path[1200], target[1200];
+		struct stat st;
+		snprintf(path, sizeof path, "%.900s/%s", from, f->d_name);
+		snprintf(target, sizeof target, "%.900s/%s", to, f->d_name);
+		if (*f->d_name == '.' || lstat(path, &st) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
+			rc = copy_tree(path, target, depth + 1, e);
+		else if (S_ISREG(st.st_mode))
+			rc = copy_file(path, target, e);
 	}
-	snprintf(out->version, sizeof out->version, "%s", p->version);
-	if (!check_files(out, p))
-		return err_input(e, "the package is not complete");
-	return check ? 0 : put_in_place(root, folder, out, e);
+	closedir(d);
+	return rc;
+}
+
+int package_edit(const char *root, const char *from, const char *name, const char *text, struct package *out, struct err *e)
+{
+	CLEANUP(remove_workplace) struct workplace work = {""};
+	char folder[900], path[1000];
+	const char *id = strrchr(from, '/');
+	memset(out, 0, sizeof *out);
+	if (make_workplace(root, &work, e) < 0)
+		return -1;
+	snprintf(out->id, sizeof out->id, "%s", id ? id + 1 : from);
+	snprintf(folder, sizeof folder, "%s/%s", work.path, out->id);
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	if (copy_tree(from, folder, 0, e) < 0 || keep_file(path, 0644, &(struct keep){.data = text, .size = strlen(text), .fd = -1}, e) < 0)
+		return -1;
+	return check_and_place(root, folder, false, out, e);
 }

@@ -137,6 +137,39 @@ void view_problem_members(struct json_writer *w, const struct store_problem *p, 
 	json_write_integer(w, "accepted", p->accepted);
 }
 
+/* ---- packages ---- */
+
+void view_package_messages(struct json_writer *w, const struct package *p)
+{
+	json_open(w, "messages", '[');
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct finding *m = &p->messages[i];
+		json_open(w, NULL, '{');
+		json_write_string(w, "file", *m->file ? m->file : NULL);
+		if (m->line)
+			json_write_integer(w, "line", m->line);
+		else
+			json_write_null(w, "line");
+		json_write_string(w, "field", *m->field ? m->field : NULL);
+		json_write_string(w, "text", m->text);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+void view_package_refused(struct request *r, const struct package *p)
+{
+	struct json_writer *w = reply_json(r, 422);
+	json_open(w, NULL, '{');
+	json_open(w, "error", '{');
+	json_write_string(w, "code", "invalid");
+	json_write_null(w, "field");
+	json_write_string(w, "message", p->n ? p->messages[0].text : "the package cannot be taken");
+	json_close(w, '}');
+	view_package_messages(w, p);
+	json_close(w, '}');
+}
+
 /* ---- submissions and judgings ---- */
 
 const char *view_without_sizes(struct arena *a, const char *text)
@@ -148,13 +181,10 @@ const char *view_without_sizes(struct arena *a, const char *text)
 	return arena_strdup(a, buf_str(&out));
 }
 
-/* What a judging's sentence is about may be a hidden case, unless it is of the compiler or a rule. */
+/* A judging's sentence is kept as it may be told to anybody (report_told); a failure of the judge's own may name sizes. */
 static const char *text_for(struct arena *a, const struct store_judging *j, bool whole)
 {
-	static const char *const open[] = {"AC", "CE", "RV", "SE", "TLE", "MLE", "OLE"};
-	for (size_t i = 0; j->verdict && i < sizeof open / sizeof *open; i++)
-		whole |= !strcmp(open[i], j->verdict);
-	return whole ? j->text : view_without_sizes(a, j->text);
+	return whole || !j->verdict || strcmp(j->verdict, "SE") ? j->text : view_without_sizes(a, j->text);
 }
 
 static void judging_members(struct json_writer *w, const struct store_judging *j, bool whole)
@@ -252,7 +282,7 @@ static void put_case(struct json_writer *w, const struct store_case *c, bool who
 	json_write_string(w, "verdict", c->verdict);
 	json_write_string(w, "why", values ? c->why : view_without_sizes(a, c->why));
 	view_raw(w, "sizes", sizes ? c->sizes : NULL);
-	json_write_ratio(w, "error_ratio", c->error_ratio);
+	json_write_ratio(w, "error_ratio", sizes ? c->error_ratio : untold_ratio(c->error_ratio));
 	json_write_number(w, "time_us", c->time_us);
 	json_write_number(w, "floor_us", c->floor_us);
 	json_write_number(w, "efficiency", c->efficiency);

@@ -2,6 +2,7 @@
 #ifndef SERVER_VIEW_H
 #define SERVER_VIEW_H
 
+#include "package.h"
 #include "request.h"
 
 void view_user(struct json_writer *w, const char *key, const struct store_user *u, bool whole);
@@ -13,6 +14,9 @@ void view_submission(struct json_writer *w, const char *key, const struct store_
 void view_judging_short(struct json_writer *w, const char *key, const struct store_judging *j, bool whole);
 /* With cases, book and so on.  false: the refusal is in r->reply. */
 bool view_judging(struct request *r, const struct store_judging *j, unsigned status);
+/* What was found in a package; the refusal of one for that. */
+void view_package_messages(struct json_writer *w, const struct package *p);
+void view_package_refused(struct request *r, const struct package *p);
 void view_group(struct json_writer *w, const char *key, const struct store_group *g, bool with_code);
 void view_assignment(struct json_writer *w, const char *key, const struct store_assignment *a);
 /* A JSON text of the store, as a member; null if there is none. */

@@ -102,14 +102,8 @@ enum store_result store_assignment_remove(struct store *s, int64_t id, struct er
 enum store_result store_extension_set(struct store *s, int64_t assignment, int64_t user, int64_t deadline, struct err *e)
 {
 	struct query q;
-	if (deadline < 0)
-		return tell_invalid(e, "the deadline: a time, or none");
-	if (!deadline) {
-		sql_query(&q, s, "DELETE FROM extensions WHERE assignment = $1 AND user_id = $2");
-		sql_put_int(&q, assignment);
-		sql_put_int(&q, user);
-		return sql_run(&q, NULL, e, "extension");
-	}
+	if (deadline <= 0)
+		return tell_invalid(e, "the deadline must be a time");
 	sql_query(&q, s, "INSERT INTO extensions (assignment, user_id, deadline) VALUES ($1, $2, $3)"
 			 " ON CONFLICT (assignment, user_id) DO UPDATE SET deadline = excluded.deadline");
 	sql_put_int(&q, assignment);
@@ -118,7 +112,33 @@ enum store_result store_extension_set(struct store *s, int64_t assignment, int64
 	return sql_run(&q, NULL, e, "extension");
 }
 
+enum store_result store_extension_remove(struct store *s, int64_t assignment, int64_t user, struct err *e)
+{
+	struct query q;
+	sql_query(&q, s, "DELETE FROM extensions WHERE assignment = $1 AND user_id = $2");
+	sql_put_int(&q, assignment);
+	sql_put_int(&q, user);
+	return sql_must(&q, e, "extensions", "nobody of this name has extra time there");
+}
+
 /* ---- reading ---- */
+
+enum store_result store_extensions(struct store *s, int64_t assignment, struct arena *a, struct store_extensions *out, struct err *e)
+{
+	struct query q;
+	struct store_extensions list = {0};
+	sql_query(&q, s, "SELECT u.name, u.display, x.deadline FROM extensions x JOIN users u ON u.id = x.user_id"
+			 " WHERE x.assignment = $1 ORDER BY u.name");
+	sql_put_int(&q, assignment);
+	while (sql_row(&q))
+		*LIST_ADD(&list, a) = (struct store_extension){
+			.user = sql_get_text(&q, 0, a), .display = sql_get_text(&q, 1, a), .deadline = sql_get_int(&q, 2),
+		};
+	enum store_result rc = sql_done(&q, e, "extensions");
+	if (rc == STORE_OK)
+		*out = list;
+	return rc;
+}
 
 /* The user's own deadline, of assignments s; and the user's results j of submissions x that were in time, best first. */
 #define DEADLINE(user) "coalesce((SELECT x.deadline FROM extensions x WHERE x.assignment = s.id AND x.user_id = " user "), s.deadline)"

@@ -32,6 +32,32 @@ static enum store_result put_version(struct store *s, const struct store_problem
 	return sql_run(&q, NULL, e, "problems");
 }
 
+static enum store_result put_edition(struct store *s, const struct store_problem_put *p, struct err *e)
+{
+	struct query q;
+	sql_query(&q, s, "INSERT INTO editions (problem, version, folder, by_user, created) VALUES ($1, $2, $3, $4, $5)"
+		     " ON CONFLICT (problem, version, folder) DO NOTHING");
+	sql_put_text(&q, p->id);
+	sql_put_text(&q, p->version);
+	sql_put_text(&q, p->folder);
+	sql_put_id(&q, p->by);
+	sql_put_int(&q, store_now());
+	return sql_run(&q, NULL, e, "problems");
+}
+
+/* Whoever replaces a package has read it: is it the one that is there still? */
+static enum store_result check_replaced(struct store *s, const struct store_problem_put *p, struct err *e)
+{
+	struct query q;
+	int64_t n = 0;
+	sql_query(&q, s, "SELECT count(*) FROM problems p JOIN versions v ON v.problem = p.id AND v.version = p.version"
+		     " WHERE p.id = $1 AND v.folder = $2");
+	sql_put_text(&q, p->id);
+	sql_put_text(&q, p->replaces);
+	enum store_result rc = sql_one(&q, &n, e, "problems");
+	return rc == STORE_OK && !n ? tell_conflict(e, "somebody else changed the problem \"%.70s\" meanwhile", p->id) : rc;
+}
+
 static enum store_result put_current(struct store *s, const struct store_problem_put *p, struct err *e)
 {
 	struct query q;
@@ -55,9 +81,14 @@ enum store_result store_problem_put(struct store *s, const struct store_problem_
 	enum store_result rc = sql_begin(s, e);
 	if (rc != STORE_OK)
 		return rc;
-	rc = put_current(s, p, e);
+	if (p->replaces)
+		rc = check_replaced(s, p, e);
+	if (rc == STORE_OK)
+		rc = put_current(s, p, e);
 	if (rc == STORE_OK)
 		rc = put_version(s, p, e);
+	if (rc == STORE_OK)
+		rc = put_edition(s, p, e);
 	return sql_end(s, rc, e);
 }
 
@@ -134,14 +165,16 @@ enum store_result store_problem_versions(struct store *s, const char *id, struct
 {
 	struct query q;
 	struct store_versions list = {0};
-	sql_query(&q, s, "SELECT v.version, v.folder, u.name, v.created, (SELECT count(*) FROM judgings j WHERE j.problem = v.problem AND"
-		     " j.version = v.version), v.version = p.version FROM versions v JOIN problems p ON p.id = v.problem"
-		     " LEFT JOIN users u ON u.id = v.by_user WHERE v.problem = $1 ORDER BY v.created DESC, v.version");
+	sql_query(&q, s, "SELECT d.version, d.folder, u.name, d.created, (SELECT count(*) FROM judgings j WHERE j.problem = d.problem AND"
+		     " j.version = d.version), d.version = p.version AND d.folder = v.folder,"
+		     " (SELECT count(*) FROM editions x WHERE x.problem = d.problem AND x.version = d.version AND x.id <= d.id)"
+		     " FROM editions d JOIN versions v ON v.problem = d.problem AND v.version = d.version"
+		     " JOIN problems p ON p.id = d.problem LEFT JOIN users u ON u.id = d.by_user WHERE d.problem = $1 ORDER BY d.id DESC");
 	sql_put_text(&q, id);
 	while (sql_row(&q))
 		*LIST_ADD(&list, a) = (struct store_version){
 			.version = sql_get_text(&q, 0, a), .folder = sql_get_text(&q, 1, a), .by = sql_get_text(&q, 2, a), .created = sql_get_int(&q, 3),
-			.judgings = sql_get_int(&q, 4), .current = sql_get_int(&q, 5),
+			.judgings = sql_get_int(&q, 4), .current = sql_get_int(&q, 5), .edition = sql_get_int(&q, 6),
 		};
 	enum store_result rc = sql_done(&q, e, "problems");
 	if (rc == STORE_OK && !list.n)

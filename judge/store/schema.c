@@ -89,7 +89,15 @@ static const char version_2[] =
 	"	user_id INTEGER NOT NULL REFERENCES users ON DELETE CASCADE, deadline INTEGER NOT NULL,"
 	"	PRIMARY KEY (assignment, user_id)) STRICT, WITHOUT ROWID;";
 
-static const char *const versions[SCHEMA_VERSION] = {version_1, version_2};
+/* An edition is a folder with a package: of one version there are several where only its texts were changed. */
+static const char version_3[] =
+	"CREATE TABLE editions (id INTEGER PRIMARY KEY, problem TEXT NOT NULL, version TEXT NOT NULL, folder TEXT NOT NULL,"
+	"	by_user INTEGER REFERENCES users, created INTEGER NOT NULL, FOREIGN KEY (problem, version) REFERENCES versions,"
+	"	UNIQUE (problem, version, folder)) STRICT;"
+	"INSERT INTO editions (problem, version, folder, by_user, created)"
+	"	SELECT problem, version, folder, by_user, created FROM versions ORDER BY created;";
+
+static const char *const versions[SCHEMA_VERSION] = {version_1, version_2, version_3};
 
 const char *schema_step(int from)
 {

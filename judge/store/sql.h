@@ -126,7 +126,7 @@ void filter_put(const struct store_filter *f, struct query *q);
 int store_lock_alone(const char *path, char *file, size_t size, struct err *e);
 
 /* schema.c: brings a database up to date. */
-enum { SCHEMA_VERSION = 2, SCHEMA_ID = 0x4a444745 /* "JDGE" */ };
+enum { SCHEMA_VERSION = 3, SCHEMA_ID = 0x4a444745 /* "JDGE" */ };
 const char *schema_step(int from);	/* the SQL that makes version from + 1 of version from */
 enum store_result schema_ready(struct store *s, struct err *e);
 

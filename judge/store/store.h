@@ -159,9 +159,11 @@ struct store_problem_put {
 	const char *id, *version, *folder, *title, *title_zh, *difficulty, *tags;
 	int64_t by;				/* user; 0: it came with the judge */
 	int64_t position;			/* where it is new; negative: last */
+	const char *replaces;			/* the folder that must be the current one, else CONFLICT; NULL: any */
 };
 
-/* A new problem, or a new current version of one.  The same version again only updates its folder and texts. */
+/* A new problem, or a new current version of one.  The same version in another folder is another edition of it: other texts,
+ * judged alike. */
 enum store_result store_problem_put(struct store *s, const struct store_problem_put *p, struct err *e);
 /* In order of position, then id.  viewer: a user, or 0. */
 enum store_result store_problems(struct store *s, int64_t viewer, bool with_hidden, struct arena *a, struct store_problems *out, struct err *e);
@@ -170,7 +172,8 @@ enum store_result store_problem_set(struct store *s, const char *id, int hidden,
 
 struct store_version {
 	const char *version, *folder, *by;	/* by: a user's name, or NULL */
-	int64_t created, judgings;
+	int64_t edition;			/* of this version, from 1 */
+	int64_t created, judgings;		/* judgings: of all its editions */
 	bool current;
 };
 
@@ -179,7 +182,7 @@ struct store_versions {
 	size_t n;
 };
 
-/* The newest first. */
+/* Every edition, the newest first. */
 enum store_result store_problem_versions(struct store *s, const char *id, struct arena *a, struct store_versions *out, struct err *e);
 
 /* ---- submissions ---- */
@@ -450,7 +453,21 @@ enum store_result store_assignments(struct store *s, int64_t group, int64_t view
 				    struct err *e);
 enum store_result store_assignment_set(struct store *s, int64_t id, const struct store_assignment_new *c, struct err *e);
 enum store_result store_assignment_remove(struct store *s, int64_t id, struct err *e);
-enum store_result store_extension_set(struct store *s, int64_t assignment, int64_t user, int64_t deadline, struct err *e);	/* 0: none */
+
+struct store_extension {
+	const char *user, *display;
+	int64_t deadline;
+};
+
+struct store_extensions {
+	struct store_extension *at;
+	size_t n;
+};
+
+/* Another deadline for one person; by name. */
+enum store_result store_extension_set(struct store *s, int64_t assignment, int64_t user, int64_t deadline, struct err *e);
+enum store_result store_extension_remove(struct store *s, int64_t assignment, int64_t user, struct err *e);
+enum store_result store_extensions(struct store *s, int64_t assignment, struct arena *a, struct store_extensions *out, struct err *e);
 
 struct store_grade {
 	const char *user, *display, *problem, *title;

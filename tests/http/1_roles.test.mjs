@@ -16,9 +16,10 @@ const fill = (path, ids) => path.replace(/\{(\w+)\}/g, (_, n) => ids[n]);
 function target(w, path, method) {
 	const part = path.split("/")[1];
 	if (path === "/groups/{id}/members/{name}") return "/groups/999999/members/nobody";
+	if (path === "/assignments/{id}/extensions/{name}") return "/assignments/999999/extensions/nobody";
 	const ids = { problems: "int4-gemv", submissions: w.submission.id, judgings: w.submission.judging.id, groups: w.group.id, assignments: w.assignment.id };
 	const harmless = method === "GET" || path.endsWith("/roster") || path.endsWith("/extensions");
-	return fill(path, { id: harmless || part === "problems" ? (ids[part] ?? 999999) : 999999, n: 1, name: "alice" });
+	return fill(path, { id: harmless || part === "problems" ? (ids[part] ?? 999999) : 999999, n: 1, name: "alice", language: "en" });
 }
 
 test("openapi.json and the router know the same routes, roles and methods", async () => {

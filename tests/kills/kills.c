@@ -11,6 +11,8 @@
  * well if after it no process and no mount is left, the next grading gives the right verdict, and no temporary file is left
  * after that; at the end there must be no control group and no half-written file.
  *
+ * First somebody kills every device process that has a guest: no program is to blame for that, however often.
+ *
  * We are the reaper of all orphans, so a process that is left is a child of ours.
  */
 #include <dirent.h>
@@ -363,6 +365,28 @@ static void round_of(unsigned number, double typical_ms, unsigned mounts)
 	nftw(tmp, look_at_file, 16, FTW_PHYS);
 }
 
+/* Device processes of this run, whenever there is a guest, until it ends. */
+static void hunt(bool wrong, const struct way *w)
+{
+	static struct process tree[MOST];
+	struct run r;
+	unsigned n, kills = 0;
+	start(&r, "hunted", wrong, w);
+	while (!r.ended && (n = read_tree(r.pid, tree))) {
+		bool guest = false;
+		for (unsigned i = 0; i < n; i++)
+			guest |= kind_of(&tree[i], r.pid) == GUEST;
+		for (unsigned i = 0; i < n && guest; i++)
+			kills += kind_of(&tree[i], r.pid) == DEVICE && kill(tree[i].pid, SIGKILL) == 0;
+		pause_ms(0.2);
+	}
+	int status = finish(&r, NULL);
+	if (!is_right(&r, status) && !(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_JUDGE))
+		tell(&r, "a grading whose device processes are killed", status);
+	printf("hunted: %u device processes killed, %s", kills, is_right(&r, status) ? "right all the same" : "the judge says that it failed");
+	check_processes();
+}
+
 static bool conclude(const char *what)
 {
 	bool good = !*trouble;
@@ -403,6 +427,10 @@ int main(int argc, char **argv)
 	double typical_ms = now_ms() - began;
 	printf("seed %s, %.0f ms a grading", argv[2], typical_ms);
 	passed += conclude(" FAILED");
+	for (int wrong = 0; wrong < 2; wrong++) {
+		hunt(wrong, &w);
+		passed += conclude(" FAILED");
+	}
 	for (unsigned i = 0; i < rounds; i++) {
 		round_of(i, typical_ms, mounts);
 		passed += conclude(" FAILED");

@@ -81,6 +81,74 @@ static int bpf(void) { return (int)syscall(SYS_bpf, 0, NULL, 0); }
 static int keys(void) { return (int)syscall(SYS_keyctl, 0, 0, 0, 0, 0); }
 static int i386(void) { int r; __asm__ volatile("int $0x80" : "=a"(r) : "a"(20) : "memory"); return r > 0; }
 static int x32(void) { return syscall(0x40000000 + SYS_getpid) > 0; }
+/* Pages of the host's pool of huge ones, also as a file; pages for which the kernel looks for twins. */
+static int huge(void) { return mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) != MAP_FAILED; }
+static int huge_file(void) { return (int)syscall(SYS_memfd_create, "x", MFD_HUGETLB | 1ul << 40); }
+static int twins(void) { return madvise((void *)((size_t)huge_file & -4096ul), 4096, MADV_MERGEABLE); }
+static int twins_high(void) { return (int)syscall(SYS_madvise, (size_t)huge_file & -4096ul, 4096, MADV_MERGEABLE | 1ul << 32); }
+
+/* A program made of memory: executed, by its number or that of the first one, and mapped. */
+static char program[4096];
+static int memory_file(void)
+{
+	int fd = memfd_create("program", 0), self = 700;
+	char *none[] = {NULL};
+	if (write(fd, program, sizeof program) != (ssize_t)sizeof program)
+		exit(1);
+	if (dup2(fd, self) >= 0 || dup3(fd, self, O_CLOEXEC) >= 0 || fcntl(fd, F_DUPFD, self) >= 0)
+		exit(2);
+	while (dup(fd) >= 0)
+		;
+	syscall(SYS_execveat, self, "", none, none, AT_EMPTY_PATH);
+	if (errno != EBADF)
+		exit(3);
+	return fd;
+}
+static int executes_memory(void) { return (int)syscall(SYS_execveat, memory_file(), "", NULL, NULL, AT_EMPTY_PATH); }
+static int maps_memory(void) { return mmap(NULL, 4096, PROT_EXEC, MAP_PRIVATE, memory_file(), 0) != MAP_FAILED; }
+
+/* A hundred pipes as large as they may be, and full: whose memory is it? */
+static int pipes(void)
+{
+	static char block[1 << 20];
+	for (int i = 0; i < 100; i++) {
+		int p[2];
+		if (pipe2(p, O_NONBLOCK) < 0)
+			return 1;
+		fcntl(p[1], F_SETPIPE_SZ, sizeof block);
+		while (write(p[1], block, sizeof block) > 0)
+			;
+	}
+	return 0;
+}
+
+/* Files of memory count as memory. */
+static int memory_files(void)
+{
+	static char block[1 << 20];
+	for (int i = 0; i < 100; i++)
+		if (write(memfd_create("x", 0), block, sizeof block) < 0)
+			return 1;
+	return 0;
+}
+
+/* A signal for whoever owns a descriptor: nobody but this process and the supervisor has a number here. */
+static int signals_others(void)
+{
+	int p[2];
+	if (pipe(p) < 0)
+		return 1;
+	for (int pid = 1; pid < 300; pid++)
+		if (pid != getpid()) {
+			fcntl(p[0], F_SETSIG, SIGKILL);
+			fcntl(p[0], F_SETOWN, pid);
+			fcntl(p[0], F_SETFL, O_ASYNC);
+			write(p[1], "x", 1);
+		}
+	usleep(20000);
+	return 9;
+}
+
 static int executable_memory(void) { return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED; }
 
 /* A trapped signal must not save a program from the filter. */
@@ -199,6 +267,8 @@ static int kills(void)
 }
 
 static int ends_itself(void) { kill(getpid(), SIGKILL); return 1; }
+/* The kernel drops the upper half of the argument, a filter does not. */
+static int ends_its_thread_high(void) { return (int)syscall(SYS_tgkill, getpid(), getpid(), SIGKILL | 1ul << 32); }
 static int ends_its_thread(void) { return (int)syscall(SYS_tgkill, getpid(), getpid(), SIGKILL); }
 
 /* How many threads may there be beside the first? */
@@ -243,7 +313,9 @@ static const struct {
 	{"keys", keys}, {"i386", i386}, {"x32", x32}, {"executable-memory", executable_memory}, {"survive", survives},
 	{"descriptors", descriptors}, {"exec-again", executes_again}, {"files", files}, {"identity", identity},
 	{"write", writes}, {"device-files", device_files}, {"calls", calls}, {"fill", fills}, {"inodes", inodes}, {"kill", kills}, {"read", reads},
-	{"end-itself", ends_itself}, {"end-its-thread", ends_its_thread}, {"many-threads", many_threads}, {"seals", breaks_seals},
+	{"end-itself", ends_itself}, {"end-its-thread", ends_its_thread}, {"end-high", ends_its_thread_high}, {"huge", huge},
+	{"huge-file", huge_file}, {"twins", twins}, {"twins-high", twins_high}, {"executes-memory", executes_memory}, {"maps-memory", maps_memory},
+	{"pipes", pipes}, {"memory-files", memory_files}, {"signals-others", signals_others}, {"many-threads", many_threads}, {"seals", breaks_seals},
 };
 
 int main(int argc, char **argv)

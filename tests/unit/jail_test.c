@@ -117,6 +117,29 @@ TEST(calls_outside_the_policy_end_the_run)
 	check_end(JAIL_DEVICE, exe, "threads", JAIL_EXITED, 0);
 }
 
+/* Memory that nobody counts, programs made of memory, signals by a detour. */
+TEST(files_of_memory_and_pipes)
+{
+	need_jails();
+	CLEANUP_FD int exe = guest();
+	static const enum jail_policy all[] = {JAIL_GUEST, JAIL_ORACLE, JAIL_PROGRAM, JAIL_DEVICE};
+	for (unsigned p = 0; p < sizeof all / sizeof *all; p++) {
+		check_end(all[p], exe, "huge", JAIL_SYSCALL, SYS_mmap);
+		check_end(all[p], exe, "huge-file", JAIL_SYSCALL, SYS_memfd_create);
+		check_end(all[p], exe, "twins", JAIL_SYSCALL, SYS_madvise);
+		check_end(all[p], exe, "twins-high", JAIL_SYSCALL, SYS_madvise);
+		if (all[p] != JAIL_PROGRAM)
+			check_end(all[p], exe, "memory-files", JAIL_SYSCALL, SYS_memfd_create);
+	}
+	check_end(JAIL_PROGRAM, exe, "executes-memory", JAIL_SYSCALL, SYS_execveat);
+	check_end(JAIL_PROGRAM, exe, "maps-memory", JAIL_SYSCALL, SYS_mmap);
+	check_end(JAIL_PROGRAM, exe, "signals-others", JAIL_EXITED, 9);
+	if (have_groups()) {
+		check_end(JAIL_PROGRAM, exe, "pipes", JAIL_MEMORY, SIGKILL);
+		check_end(JAIL_PROGRAM, exe, "memory-files", JAIL_MEMORY, SIGKILL);
+	}
+}
+
 /* Looking at other processes, new powers, the machine's state: in no policy, the device process's neither, which hostile
  * code may have taken over. */
 static const int never[] = {
@@ -498,6 +521,8 @@ TEST(what_is_killed_from_outside_is_our_failure)
 		CHECK(gone_soon("98765.5"));
 	}
 	check_end(JAIL_GUEST, exe, "end-its-thread", JAIL_SYSCALL, SYS_tgkill);
+	check_end(JAIL_GUEST, exe, "end-high", JAIL_SYSCALL, SYS_tgkill);
+	check_end(JAIL_DEVICE, exe, "end-high", JAIL_SYSCALL, SYS_tgkill);
 	check_end(JAIL_PROGRAM, exe, "end-itself", JAIL_SIGNALED, SIGKILL);
 	check_end(JAIL_PROGRAM, exe, "end-its-thread", JAIL_SIGNALED, SIGKILL);
 }

@@ -235,6 +235,49 @@ TEST(wrong_ends)
 	      "demo/problem.json: limits.compile_mib: 255 is not right: write a whole number from 256 to 65536");
 }
 
+static void look_at_rules(const struct problem *p)
+{
+	CHECK_EQ(p->max_launches, 1);
+	CHECK_STR(p->scratch_bytes, "0");
+	CHECK_STR(p->max_intermediate_bytes, "N*8");
+	CHECK(p->max_passes[0] == 1.25 && p->max_passes[1] == 0);
+}
+
+static void look_for_rules(const struct problem *p)
+{
+	CHECK(!p->max_intermediate_bytes && !p->max_passes[0] && !p->max_passes[1]);
+}
+
+/* The good package with these rules. */
+#define RULES(rules, look, message)                                                                               \
+	do {                                                                                                      \
+		CLEANUP_FREE char *text = replaced("\"max_launches\": null, \"scratch_bytes\": \"4*N\"", rules);    \
+		CHECK_STR(load(text, look), message);                                                             \
+	} while (0)
+#define TWO "\"max_launches\": 1, \"scratch_bytes\": 0, "
+
+TEST(rules)
+{
+	RULES(TWO "\"max_intermediate_bytes\": \"N*8\", \"max_weight_passes\": {\"W\": 1.25}", look_at_rules, "accepted");
+	RULES(TWO "\"max_intermediate_bytes\": null, \"max_weight_passes\": null", look_for_rules, "accepted");
+	CHECK_STR(load(good, look_for_rules), "accepted");
+	RULES(TWO "\"max_intermediates\": 0", NULL,
+	      "demo/problem.json: rules.max_intermediates: no such field: did you mean \"max_intermediate_bytes\"?");
+	RULES(TWO "\"max_intermediate_bytes\": \"M\"", NULL, "demo/problem.json: rules.max_intermediate_bytes: M is no size of this problem");
+	RULES(TWO "\"max_intermediate_bytes\": \"N/3\"", NULL,
+	      "demo/problem.json: cases[0]: with N=8 K=256 G=128: rules.max_intermediate_bytes: N/3: 8 is not a multiple of 3");
+	RULES("\"max_launches\": 1, \"scratch_bytes\": \"N-9\"", NULL,
+	      "demo/problem.json: cases[0]: with N=8 K=256 G=128: rules.scratch_bytes: N-9: the value is too large or negative");
+	RULES(TWO "\"max_weight_passes\": 1.1", NULL,
+	      "demo/problem.json: field rules.max_weight_passes is 1.1: write null, or how often each input may be read, e.g. {\"Wq\": 1.1}");
+	RULES(TWO "\"max_weight_passes\": {}", NULL,
+	      "demo/problem.json: rules.max_weight_passes: is empty: write null, or how often each input may be read, e.g. {\"W\": 1.1}");
+	RULES(TWO "\"max_weight_passes\": {\"y\": 1.1}", NULL, "demo/problem.json: rules.max_weight_passes.y: no such field; known here: W, h");
+	RULES(TWO "\"max_weight_passes\": {\"W\": 0.9}", NULL,
+	      "demo/problem.json: rules.max_weight_passes.W: 0.9 is out of range: write a number from 1 to 1000");
+	RULES(TWO "\"max_weight_passes\": {\"W\": \"once\"}", NULL, "demo/problem.json: field rules.max_weight_passes.W is \"once\": write a number from 1 to 1000");
+}
+
 static void look_at_place(const struct problem *p)
 {
 	CHECK_STR(p->teaches, "Read fast.");

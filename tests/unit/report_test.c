@@ -6,6 +6,7 @@
 #include "judge/markdown.h"
 #include "judge/report.h"
 #include "judge/report_read.h"
+#include "judge/untold.h"
 #include "sandbox/base/cleanup.h"
 #include "sandbox/base/json.h"
 
@@ -255,6 +256,48 @@ TEST(what_students_are_sent)
 	HAS(buf_str(&part), "\"line\":2");
 	HAS(buf_str(&part), "{\"name\":\"odd\",\"visible\":false,\"timing\":false,\"gpu\":false,\"sizes\":{}");
 	HAS(buf_str(&part), "{\"name\":\"sample\",\"visible\":true,\"timing\":false,\"gpu\":false,\"sizes\":{\"N\":8}");
+}
+
+/* Whatever a program may choose in a hidden case: how wrong it is, how it launched, what memory it took. */
+TEST(what_of_hidden_cases_is_a_choice)
+{
+	struct case_report cases[3];
+	struct grading g = grading(cases);
+	CLEANUP_BUF struct buf whole = {0}, part = {0}, told = {0}, open = {0};
+	g.n_cases = 2;
+	g.n_timing = 0;
+	g.shown = g.decisive = &cases[1];
+	g.verdict = cases[1].verdict = VERDICT_RV;
+	snprintf(g.why, sizeof g.why, "77123 kernel launches; this problem allows 8");
+	cases[0].host_memory = 4096;
+	cases[1].host_memory = g.host_memory = 77123456;
+	cases[1].error_ratio = 0.077123;
+	cases[1].book.counters.instructions = 77123;
+	memcpy(cases[1].book.kernels[0].grid, (uint32_t[]){77123, 1, 1}, 12);
+	cases[1].n_lines = 1;
+	cases[1].lines = &(struct device_line){.line = 2, .file = "demo.cu", .counters = {.instructions = 77123}};
+	report_json_kept(&g, true, &whole);
+	report_json_kept(&g, false, &part);
+	report_told(&g, &told);
+	HAS(buf_str(&whole), "77123456");
+	HAS(buf_str(&whole), "\"grid\":[77123,1,1]");
+	LACKS(buf_str(&part), "77123");
+	HAS(buf_str(&part), "\"error_ratio\":0.1,");
+	HAS(buf_str(&part), "\"host_memory_bytes\":4096");
+	HAS(buf_str(&part), "\"grid\":[500,1,1]");		/* the sample's */
+	HAS(buf_str(&part), "\"shown\":0");
+	CHECK_STR(buf_str(&told), "… kernel launches; this problem allows …");
+	g.decisive = &cases[0];
+	report_told(&g, &open);
+	CHECK_STR(buf_str(&open), g.why);
+}
+
+TEST(ratios_are_told_roughly)
+{
+	static const struct { double ratio, told; } table[] = {{0, 0.001}, {1e-9, 0.001}, {0.001, 0.001}, {0.0011, 0.002}, {0.3, 0.5}, {0.51, 1}, {1, 1}};
+	for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
+		CHECK(untold_ratio(table[i].ratio) == table[i].told);
+	CHECK(isnan(untold_ratio(1.5)) && isnan(untold_ratio(INFINITY)) && isnan(untold_ratio(NAN)));
 }
 
 TEST(what_is_no_report_is_refused)

@@ -271,6 +271,7 @@ TEST(problems_and_versions)
 	CHECK_EQ(p.accepted, 1);
 	OK(store_problem_versions(fix_store, "one", fix_arena, &versions, &fix_err));
 	CHECK_EQ(versions.n, 2);
+	CHECK(versions.at[0].current && !versions.at[1].current);
 	OK(store_problem_set(fix_store, "one", 1, -1, &fix_err));
 	OK(store_problems(fix_store, 0, false, fix_arena, &list, &fix_err));
 	CHECK_EQ(list.n, 1);
@@ -280,6 +281,31 @@ TEST(problems_and_versions)
 	OK(store_problems(fix_store, 0, true, fix_arena, &list, &fix_err));
 	CHECK_STR(list.at[0].id, "one");
 	GIVES(STORE_NOT_FOUND, store_problem_set(fix_store, "three", 0, 0, &fix_err));
+	fix_close();
+}
+
+TEST(editions_of_a_version)
+{
+	struct store_versions versions;
+	struct store_problem p;
+	fix_open();
+	int64_t ada = fix_user("ada", ROLE_INSTRUCTOR);
+	fix_problem("one", "v1");
+	struct store_problem_put put = {.id = "one", .version = "v1", .folder = "/second", .title = "B", .difficulty = "easy", .tags = "[]", .by = ada,
+					.replaces = "/nowhere", .position = -1};
+	OK(store_problem_put(fix_store, &put, &fix_err));
+	OK(store_problem_put(fix_store, &(struct store_problem_put){.id = "one", .version = "v1", .folder = "/second", .title = "C",
+								    .difficulty = "easy", .tags = "[]", .position = -1}, &fix_err));
+	put.folder = "/third";
+	GIVES(STORE_CONFLICT, store_problem_put(fix_store, &put, &fix_err));
+	OK(store_problem_get(fix_store, "one", 0, fix_arena, &p, &fix_err));
+	CHECK_STR(p.folder, "/second");
+	CHECK_STR(p.title, "C");
+	OK(store_problem_versions(fix_store, "one", fix_arena, &versions, &fix_err));
+	CHECK_EQ(versions.n, 2);
+	CHECK_STR(versions.at[0].folder, "/second");
+	CHECK_STR(versions.at[0].by, "ada");
+	CHECK(versions.at[0].edition == 2 && versions.at[0].current && versions.at[1].edition == 1 && !versions.at[1].current);
 	fix_close();
 }
 
@@ -415,6 +441,11 @@ TEST(groups_and_assignments)
 	CHECK_EQ(mine.n, 1);
 	CHECK_EQ(mine.at[0].deadline, now + 1000000);
 	CHECK(mine.at[0].best_score == 70);
+	struct store_extensions extra;
+	OK(store_extensions(fix_store, id, fix_arena, &extra, &fix_err));
+	CHECK_EQ(extra.n, 1);
+	CHECK_STR(extra.at[0].user, "ada");
+	GIVES(STORE_NOT_FOUND, store_extension_remove(fix_store, id, bo, &fix_err));
 	OK(store_assignments(fix_store, 0, bo, fix_arena, &mine, &fix_err));
 	CHECK_EQ(mine.n, 0);
 	struct store_roster_row rows[] = {{.name = "bo"}, {.name = "cy", .display = "Cy Young", .password = "from the list"}, {.name = "Bad Name"}};
@@ -431,6 +462,9 @@ TEST(groups_and_assignments)
 	CHECK(grades.at[0].score == 70 && isnan(grades.at[1].score));
 	GIVES(STORE_INVALID, store_assignment_set(fix_store, id, &(struct store_assignment_new){.deadline = -1, .opens = now}, &fix_err));
 	GIVES(STORE_NOT_FOUND, store_group_join(fix_store, 999, ada, &fix_err));
+	OK(store_extension_remove(fix_store, id, ada, &fix_err));
+	OK(store_extensions(fix_store, id, fix_arena, &extra, &fix_err));
+	CHECK_EQ(extra.n, 0);
 	OK(store_group_remove(fix_store, g.id, &fix_err));
 	GIVES(STORE_NOT_FOUND, store_assignment_get(fix_store, id, ada, fix_arena, &x, &fix_err));
 	fix_close();

@@ -24,11 +24,19 @@ test("a class with a roster and an assignment", async () => {
 	await page.getByText("1 account made, 2 joined").waitFor();
 	await page.getByRole("cell", { name: "Cléo 李" }).waitFor();
 	await page.getByRole("button", { name: "Extra time" }).click();
-	await page.getByLabel("User name").fill("bob");
-	await page.locator(".box input[type=datetime-local]").fill(inOneHour());
-	await page.getByRole("button", { name: "Save" }).click();
-	await page.getByText("Saved.").waitFor();
+	const extra = page.getByRole("region", { name: "Extra time: Week 1" });
+	await extra.getByText("Nobody has extra time here.").waitFor();
+	for (const name of ["bob", "cleo"]) {
+		await extra.getByLabel("User").selectOption(name);
+		await extra.getByLabel("Deadline").fill(inOneHour());
+		await extra.getByRole("button", { name: "Save" }).click();
+		await extra.getByRole("button", { name: `Remove ${name}` }).waitFor();
+	}
 	await inspect(page, "group");
+	await extra.getByRole("button", { name: "Remove cleo" }).click();
+	await extra.getByRole("button", { name: "Remove cleo" }).waitFor({ state: "detached" });
+	assert.deepEqual((await ask("ina", "/assignments/1/extensions")).json.items.map((x) => x.user), ["bob"]);
+	await extra.getByRole("button", { name: "Close" }).click();
 	const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Grades (CSV)" }).click()]);
 	assert.ok(download.suggestedFilename().endsWith(".csv"));
 	const mine = (await ask("bob", "/assignments")).json;
@@ -56,8 +64,49 @@ test("a package is refused with its faults, and taken once they are mended", asy
 	await row.getByText("hidden").waitFor();
 	await row.getByRole("button", { name: "Show" }).click();
 	await row.getByText("shown").waitFor();
-	await row.getByRole("link").click();
+	await row.getByRole("link", { name: "Uploaded uploaded" }).click();
 	await page.getByRole("heading", { name: "Uploaded uploaded" }).waitFor();
+});
+
+test("a statement is edited beside its preview; a draft is kept; who saves second sees what the first wrote", async () => {
+	const { ask } = await world();
+	await page.getByRole("link", { name: "Edit statement" }).click();
+	const source = page.locator(".editor-pane .cm-content");
+	await source.waitFor();
+	await source.click();
+	await page.keyboard.press("Control+Home");
+	await page.keyboard.insertText("# The sum $\\sum_k w_k x_k$ in words\n\n");
+	const preview = page.getByRole("region", { name: "Preview" });
+	await preview.locator("h2 .katex").first().waitFor();
+	await page.reload();
+	await page.getByText("This is your draft, not saved yet.").waitFor();
+	await preview.locator("h2 .katex").first().waitFor();
+	await inspect(page, "statement-draft");
+	await page.getByRole("button", { name: "Save", exact: true }).click();
+	await page.getByText("Saved: edition 2.").waitFor();
+	assert.match((await ask("bob", "/problems/uploaded")).json.statement_html, /^<h2>The sum <span class="math inline">/);
+	assert.ok(await page.getByRole("button", { name: "Save", exact: true }).isDisabled());
+
+	const at = "/problems/uploaded/statements/en";
+	const read = (await ask("root", at)).json;
+	await ask("root", at, { method: "PUT", json: { text: read.text.replace("in words", "in the words of another"), base: read.base } });
+	await source.click();
+	await page.keyboard.press("Control+End");
+	await page.keyboard.insertText("\nOne line more.\n");
+	await page.keyboard.press("Control+s");
+	await page.getByText("Saved first by root").waitFor();
+	await page.locator(".conflict .removed", { hasText: "in the words of another" }).waitFor();
+	await inspect(page, "statement-conflict");
+	await page.getByRole("button", { name: "Save mine over it" }).click();
+	await page.getByText("Saved: edition 4.").waitFor();
+	assert.match((await ask("root", at)).json.text, /in words[^]*One line more\.\n$/);
+
+	await page.getByRole("button", { name: "中文" }).first().click();
+	await page.getByRole("button", { name: "English" }).first().click();
+	await page.getByRole("button", { name: "中文", pressed: false }).last().click();
+	await page.locator(".file", { hasText: "statement.zh.md" }).waitFor();
+	await page.goto("/problems/uploaded");
+	await page.getByRole("heading", { name: /^The sum/ }).waitFor();
 });
 
 test("queue and devices", async () => {

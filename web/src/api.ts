@@ -1,7 +1,12 @@
 // The one place that talks HTTP.
 import type {
+<<<<<<< HEAD
 	Assignment, DeviceHealth, Group, Judging, JudgingShort, List, Message, Points, Problem, ProblemItem, Problems, Profile, Queue, Rank, Rejudge, Scope, Site,
 	Submission, Token, User,
+=======
+	Assignment, DeviceHealth, Extension, Group, Judging, JudgingShort, Language, List, Message, Points, Problem, ProblemItem, Profile, Queue, Rank, Rejudge,
+	Scope, Site, Statement, Submission, Token, User,
+>>>>>>> main
 } from "./types";
 
 const BASE = "/api/v1";
@@ -92,6 +97,9 @@ export const api = {
 	leaderboard: (id: string, q: { device?: string; group?: string; cursor?: string }) => get<List<Rank>>(`/problems/${at(id)}/leaderboard`, q),
 	points: (id: string, device?: string) => get<Points>(`/problems/${at(id)}/points`, { device }),
 	addProblem: (file: Blob, check: boolean) => json<{ id: string; version: string; messages: Message[] }>("POST", withQuery("/problems", { check }), file),
+	statement: (id: string, language: Language) => get<Statement>(`/problems/${at(id)}/statements/${language}`),
+	saveStatement: (id: string, language: Language, text: string, base: string | null) => json<Statement>("PUT", `/problems/${at(id)}/statements/${language}`, { text, base }),
+	preview: (text: string, signal?: AbortSignal) => json<{ html: string; hints: string[] }>("POST", "/preview", { text }, signal),
 	changeProblem: (id: string, change: { hidden?: boolean; position?: number }) => json<ProblemItem>("PATCH", `/problems/${at(id)}`, change),
 
 	submit: (s: { problem: string; source: string; device?: string; scope: Scope; name?: string }) => json<Submission>("POST", "/submissions", s),
@@ -121,7 +129,9 @@ export const api = {
 	addAssignment: (group: number, a: { problem: string; title?: string; opens?: string; deadline: string }) =>
 		json<Assignment>("POST", `/groups/${group}/assignments`, a),
 	dropAssignment: (id: number) => json<void>("DELETE", `/assignments/${id}`),
-	extend: (id: number, user: string, deadline: string) => json<unknown>("POST", `/assignments/${id}/extensions`, { user, deadline }),
+	extensions: (id: number) => get<List<Extension>>(`/assignments/${id}/extensions`),
+	extend: (id: number, user: string, deadline: string) => json<List<Extension>>("POST", `/assignments/${id}/extensions`, { user, deadline }),
+	dropExtension: (id: number, user: string) => json<void>("DELETE", `/assignments/${id}/extensions/${at(user)}`),
 	gradesUrl: (id: number) => `${BASE}/groups/${id}/grades.csv`,
 
 	/** The stream of a judging's events, after the event `since`. */

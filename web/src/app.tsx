@@ -12,6 +12,7 @@ import { Dialog, lazy, signInUrl } from "./ui/parts";
 
 const Problems = lazy(() => import("./pages/problems"));
 const Problem = lazy(() => import("./pages/problem"));
+const Statement = lazy(() => import("./pages/statement"));
 const Leaderboard = lazy(() => import("./pages/leaderboard"));
 const Submissions = lazy(() => import("./pages/submissions"));
 const Submission = lazy(() => import("./pages/submission"));
@@ -27,6 +28,7 @@ const routes: readonly (readonly [pattern: string, who: "all" | "user" | "staff"
 	["/problems", "all", () => <Problems />],
 	["/problems/:id", "all", (p) => <Problem id={p["id"] as string} />],
 	["/problems/:id/leaderboard", "all", (p) => <Leaderboard id={p["id"] as string} />],
+	["/problems/:id/edit", "staff", (p) => <Statement id={p["id"] as string} />],
 	["/submissions", "user", () => <Submissions />],
 	["/submissions/:id", "user", (p) => <Submission id={p["id"] as string} />],
 	["/users/:name", "user", (p) => <User name={p["name"] as string} />],

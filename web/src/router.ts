@@ -32,7 +32,6 @@ export function match(pattern: string, path: string): Record<string, string> | n
 export const place = store<Place>(here());
 export const usePlace = () => useStore(place);
 
-/** Asks before a page with unsaved work is left; pages set it. */
 export function go(url: string, how: "push" | "replace" = "push"): void {
 	const same = url === location.pathname + location.search;
 	if (how === "replace" || same) history.replaceState(null, "", url);

@@ -49,6 +49,17 @@ export interface ProblemItem {
 	tier: Tier | null;
 }
 export interface Problems extends List<ProblemItem> { paths: Path[] }
+/** `base` names the text that was read: it is given back with another one. */
+export interface Statement {
+	problem: string;
+	language: Language;
+	text: string | null;
+	base: string | null;
+	version: string;
+	edition: number;
+	by: string | null;
+	created: string | null;
+}
 export interface Argument { name: string; role: string; type: string; shape?: string[] | null }
 export interface Score { correct: number; efficiency: number; full_at: number; tiers: Partial<Record<Tier, number>> }
 export interface Problem extends ProblemItem {
@@ -59,7 +70,7 @@ export interface Problem extends ProblemItem {
 	arguments: Argument[];
 	limits: Record<string, number | null>;
 	score: Score;
-	rules: Record<string, number | string | boolean | null>;
+	rules: Record<string, number | string | boolean | Record<string, number> | null>;
 	timing: { name: string; device: string; sizes: Record<string, number> }[];
 	hints: number;
 	devices: string[];
@@ -200,6 +211,7 @@ export interface Assignment {
 	deadline: string;
 	best: { score: number | null; submission: number } | null;
 }
+export interface Extension { user: string; display: string; deadline: string }
 export interface Rejudge {
 	id: number;
 	created: string;
@@ -211,4 +223,4 @@ export interface Rejudge {
 export interface Worker { name: string; state: string; judging: number | null; started: string | null; seen: string | null; graded: number; failed: number; alive: boolean }
 export interface Queue { queued: number; running: number; system_errors: number; items: Submission[]; workers: Worker[] }
 export interface DeviceHealth extends Device { in_service: boolean; note: string | null; since: string | null; checked: string | null }
-export interface Message { file?: string | null; field?: string | null; text: string }
+export interface Message { file?: string | null; line?: number | null; field?: string | null; text: string }

@@ -20,7 +20,7 @@ export interface Heat { line: number; share: number; label: string; title: strin
 export interface CodeViewOptions {
 	text: string;
 	label: string;
-	language: "cuda" | "assembly";
+	language: "cuda" | "assembly" | "text";
 	readOnly?: boolean;
 	/** In the language of the page: CodeMirror's own words. */
 	phrases?: Record<string, string>;
@@ -148,7 +148,7 @@ const markField = StateField.define<DecorationSet>({
 });
 
 function languageOf(o: CodeViewOptions): Extension {
-	return o.language === "cuda" ? [cpp(), cuda] : [StreamLanguage.define(assembly)];
+	return o.language === "cuda" ? [cpp(), cuda] : o.language === "text" ? [EditorView.lineWrapping] : [StreamLanguage.define(assembly)];
 }
 
 export function createCodeView(parent: HTMLElement, o: CodeViewOptions): CodeView {

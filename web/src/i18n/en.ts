@@ -17,7 +17,7 @@ export const en = {
 	problem: "Problem", statement: "Statement", result: "Result", runs: "My runs", code: "Code", assembly: "PTX and SASS", leaderboard: "Leaderboard", hints: "Hints", show_hint: "Show hint {n} of {all}",
 	limits_and_score: "Limits and score", score: "Score", score_text: "{correct} for right answers, {efficiency} for speed; all of them at {full} of the floor", medals: "Medals", timed_on: "Timed ({device})",
 	limit_name_seconds: "Seconds a case", limit_name_memory_bytes: "Host memory", limit_name_instructions: "Instructions a launch", limit_name_compile_seconds: "Seconds to compile", limit_name_compile_bytes: "Memory to compile",
-	rule_max_launches: "Kernel launches at most", rule_scratch_bytes: "Scratch memory at most",
+	rule_max_launches: "Kernel launches at most", rule_scratch_bytes: "Scratch memory at most", rule_max_intermediate_bytes: "Intermediates in memory at most", rule_max_weight_passes: "Reads of the weights at most",
 	editor_label: "Your solution. Press Esc, then Tab, to leave the editor.", source_label: "Source of the submission", open_file: "Open file", reset: "Reset", reset_ask: "Replace your draft by the starter code? The draft is gone then, unless you undo at once.", reset_yes: "Replace it",
 	device: "Device", run_samples: "Run samples", submit: "Submit", sign_in_to_submit: "Sign in to submit", too_large: "That file is too large: at most {max}.", quota: "{n} of {all} left this minute", resize: "Width of the panes",
 	no_result: "Nothing judged yet. {key}+' runs the samples, {key}+Enter submits.", no_runs: "No runs yet.", no_ptx: "There is no PTX: it comes with a judging that compiled.",
@@ -40,6 +40,8 @@ export const en = {
 	book: "Book", b_launches: "Kernel launches", b_passes: "Weight passes", b_intermediates: "Intermediates", b_sectors: "Sectors a request", b_sectors_text: "{load} loads, {store} stores", b_used: "Loaded bytes used", b_conflicts: "Bank conflicts", b_conflicts_text: "{n} of {all} wavefronts",
 	b_dram: "DRAM", b_dram_text: "{read} read, {write} written", b_occupancy: "Occupancy", b_scratch: "Scratch memory",
 	profile_lines: "Work by source line", share: "Share", instructions: "Instructions", requests: "Requests", sectors: "Sectors", conflicts: "Conflicts",
+	edit_statement: "Edit statement", statement_label: "The statement in Markdown. Press Esc, then Tab, to leave the editor.", text: "Text", edition_n: "edition {n}", came_with_judge: "came with the judge", no_statement: "There is no statement in this language yet.",
+	discard: "Discard changes", saved_edition: "Saved: edition {n}.", draft_shown: "This is your draft, not saved yet.", saved_first: "Saved first by {who}, {when}: their text against yours", take_theirs: "Take theirs", save_mine: "Save mine over it",
 	judging: "Judging", judging_n: "Judging {n}", version: "Version", seed: "seed", modelled: "Times are modelled, not measured.",
 	roofline: "Roofline", intensity: "FLOP a byte", intensity_axis: "work needed: FLOP a byte", rate: "FLOP/s", someone: "someone", legend_other: "others", legend_mine: "your runs", legend_now: "this run",
 	speedup: "Speedup by batch size", batch_axis: "batch size M", speedup_axis: "times as fast",
@@ -56,7 +58,7 @@ export const en = {
 	tokens: "Tokens", tokens_text: "For judge login and programs of your own. Who has one may do all that you may.", token_once: "Copy it now: it is shown this once.", no_tokens: "No tokens.", expires: "Expires", last_used: "Last used", token_for: "What for", days: "Days", make_token: "Make a token",
 	// classes
 	no_groups: "You are in no class.", members: "Members", members_n: "{n} {n|member|members}", join_code: "Invite code of a class", join: "Join", new_group: "New class", assignments: "Assignments", assignment: "Assignment", no_assignments: "No assignments.",
-	opens: "Opens", deadline: "Deadline", your_score: "Your score", closed: "closed", extra_time: "Extra time", extra_time_for: "Extra time for one person: {title}", roster: "Add people (CSV)", roster_hint: "One a line: name, shown name, password. Accounts that are missing are made; without a password nobody can sign in to a new one until it has one.",
+	opens: "Opens", deadline: "Deadline", your_score: "Your score", closed: "closed", extra_time: "Extra time", extra_time_for: "Extra time: {title}", no_extra_time: "Nobody has extra time here.", roster: "Add people (CSV)", roster_hint: "One a line: name, shown name, password. Accounts that are missing are made; without a password nobody can sign in to a new one until it has one.",
 	roster_done: "{rows} {rows|line|lines}: {added} {added|account|accounts} made, {joined} joined.", import: "Import", remove_n: "Remove {name}", new_code: "New code", grades_csv: "Grades (CSV)", remove_group: "Remove the class", remove_group_ask: "Its assignments go with it. Accounts and submissions stay.",
 	leave: "Leave the class", leave_ask: "Leave {name}? You can come back with its code.",
 	// manage

@@ -12,6 +12,9 @@ type Names<S extends string> = S extends `${string}{${infer P}}${infer R}` ? (P 
 type Values<K extends Key> = Names<(typeof en)[K]>;
 type Rest<K extends Key> = [Values<K>] extends [never] ? [] : [Record<Values<K>, string | number>];
 
+/** Each language by its own name. */
+export const languageNames: Record<Language, string> = { en: "English", zh: "中文" };
+
 let words: Dictionary;
 export const language = store<Language>("en");
 

@@ -100,19 +100,41 @@ function AddAssignment({ group, onDone }: { group: number; onDone(): void }) {
 	);
 }
 
-function Extend({ assignment, onClose }: { assignment: Assignment; onClose(done: boolean): void }) {
+/** Who has another deadline; one more, or one less. */
+function Extend({ assignment, onClose, onChange }: { assignment: Assignment; onClose(): void; onChange(): void }) {
+	const lang = useLanguage();
+	const members = useLoad(api.members(assignment.group), `members:${assignment.group}`);
+	const list = useLoad(api.extensions(assignment.id), `extensions:${assignment.id}`);
 	const [user, setUser] = useState("");
 	const [deadline, setDeadline] = useState("");
 	const [error, setError] = useState<unknown>(null);
+	const chosen = user || members.data?.items[0]?.name || "";
+	const after = () => { setError(null); setDeadline(""); onChange(); };
+	const title = t("extra_time_for", { title: assignment.title || assignment.problem });
 	return (
-		<form class="form inline-form box" onSubmit={(e) => { e.preventDefault(); api.extend(assignment.id, user, instant(deadline)).then(() => onClose(true), setError); }}>
-			<p>{t("extra_time_for", { title: assignment.title || assignment.problem })}</p>
-			<Field label={t("user_name")} value={user} onValue={setUser} required />
-			<Field label={t("deadline")} type="datetime-local" value={deadline} onValue={setDeadline} required />
-			<button type="submit">{t("save")}</button>
-			<button type="button" onClick={() => onClose(false)}>{t("close")}</button>
-			{error !== null && <p class="field-error" role="alert">{errorText(error)}</p>}
-		</form>
+		<section class="box" aria-label={title}>
+			<h3>{title}</h3>
+			{list.error ? <ErrorBox error={list.error} retry={list.reload} /> : !list.data ? <Waiting /> : list.data.items.length === 0 ? <p class="faint">{t("no_extra_time")}</p> : (
+				<TableBox label={title}>
+					<table>
+						<thead><tr><th>{t("user")}</th><th>{t("display_name")}</th><th>{t("deadline")}</th><th><span class="hidden">{t("remove")}</span></th></tr></thead>
+						<tbody>{list.data.items.map((x) => (
+							<tr key={x.user}>
+								<td>{x.user}</td><td>{x.display}</td><td class="nowrap">{when(x.deadline, lang)}</td>
+								<td class="n"><button type="button" class="quiet" aria-label={t("remove_n", { name: x.user })} onClick={() => api.dropExtension(assignment.id, x.user).then(() => { after(); list.reload(); }, setError)}>{t("remove")}</button></td>
+							</tr>
+						))}</tbody>
+					</table>
+				</TableBox>
+			)}
+			<form class="form inline-form" onSubmit={(e) => { e.preventDefault(); api.extend(assignment.id, chosen, instant(deadline)).then((l) => { after(); list.set(l); }, setError); }}>
+				<Choice label={t("user")} value={chosen} onValue={setUser} options={(members.data?.items ?? []).map((m) => [m.name, m.display === m.name ? m.name : `${m.name} (${m.display})`] as const)} />
+				<Field label={t("deadline")} type="datetime-local" value={deadline} onValue={setDeadline} required />
+				<button type="submit" disabled={!chosen}>{t("save")}</button>
+				<button type="button" onClick={onClose}>{t("close")}</button>
+				{error !== null && <p class="field-error" role="alert">{errorText(error)}</p>}
+			</form>
+		</section>
 	);
 }
 
@@ -170,7 +192,7 @@ export function GroupPage({ id }: { id: string }) {
 			<h2>{t("assignments")}</h2>
 			{assignments.error ? <ErrorBox error={assignments.error} retry={assignments.reload} /> : !assignments.data ? <Waiting /> : assignments.data.items.length === 0 ? <Empty>{t("no_assignments")}</Empty>
 				: <AssignmentTable items={assignments.data.items} onExtend={setExtending} onRemove={staff ? (a) => void api.dropAssignment(a.id).then(assignments.reload, fail) : undefined} />}
-			{extending && <Extend key={extending.id} assignment={extending} onClose={(done) => { setExtending(null); if (done) { say(t("saved")); assignments.reload(); } }} />}
+			{extending && <Extend key={extending.id} assignment={extending} onClose={() => setExtending(null)} onChange={() => say(t("saved"))} />}
 			{staff && <AddAssignment group={g.id} onDone={assignments.reload} />}
 			{staff && <Roster group={g} onChange={group.reload} />}
 			{staff ? <p><button type="button" onClick={() => setLeaving(true)}>{t("remove_group")}</button></p> : user && <p><button type="button" onClick={() => setLeaving(true)}>{t("leave")}</button></p>}

@@ -6,7 +6,7 @@ import { useLoad, usePages, useTitle } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
 import { atLeast, useSite, useUser } from "../session";
 import type { Message, Rejudge, Role, User, Verdict } from "../types";
-import { Choice, Confirm, Empty, ErrorBox, errorText, Field, More, TableBox, Tabs, useNotice, useTab, Waiting } from "../ui/parts";
+import { Choice, Confirm, Empty, ErrorBox, errorText, Field, Messages, More, TableBox, Tabs, useNotice, useTab, Waiting } from "../ui/parts";
 import { Outcome, stageName, VerdictMark, verdictName } from "../ui/verdict";
 
 function useRefresh(reload: () => void, ms: number) {
@@ -71,10 +71,6 @@ function DevicesTab() {
 	);
 }
 
-function Messages({ list }: { list: Message[] }) {
-	return <ul class="diagnostics">{list.map((m, i) => <li key={i} class="error"><span class="where">{[m.file, m.field].filter(Boolean).join(" · ")}</span><span class="text">{m.text}</span></li>)}</ul>;
-}
-
 function PackagesTab() {
 	const lang = useLanguage();
 	const site = useSite();
@@ -123,7 +119,7 @@ function PackagesTab() {
 								<td><a class="strong" href={`/problems/${p.id}`}>{p.title[lang] ?? p.title.en}</a></td><td><code>{p.version.slice(0, 8)}</code></td>
 								<td class="n"><input class="tiny" type="number" aria-label={t("position_of", { id: p.id })} value={p.position} onChange={(e) => void change(p.id, { position: Number(e.currentTarget.value) })} /></td>
 								<td>{p.hidden ? t("hidden") : t("shown")}</td>
-								<td class="n"><button type="button" class="quiet" onClick={() => void change(p.id, { hidden: !p.hidden })}>{p.hidden ? t("show") : t("hide")}</button></td>
+								<td class="n nowrap"><a class="button quiet" href={`/problems/${p.id}/edit`} aria-label={`${t("edit_statement")}: ${p.id}`}>{t("edit_statement")}</a><button type="button" class="quiet" onClick={() => void change(p.id, { hidden: !p.hidden })}>{p.hidden ? t("show") : t("hide")}</button></td>
 							</tr>
 						))}</tbody>
 					</table>

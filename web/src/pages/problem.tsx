@@ -6,7 +6,7 @@ import { ago, bytes, count, micros, percent, score, sizes } from "../format";
 import { isMac, useKeys, useLoad, usePages, useTitle } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
 import { useJudging } from "../judging";
-import { deviceName, useSite, useUser } from "../session";
+import { atLeast, deviceName, useSite, useUser } from "../session";
 import type { Problem, Scope, Submission } from "../types";
 import { Icon } from "../ui/icons";
 import { Choice, Confirm, Empty, ErrorBox, errorText, Meter, More, signInUrl, TableBox, Tabs, useTab, Waiting } from "../ui/parts";
@@ -25,7 +25,11 @@ function Facts({ problem }: { problem: Problem }) {
 	const s = problem.score;
 	const rules = Object.entries(problem.rules).filter(([, v]) => v !== null && v !== false);
 	const limits = Object.entries(problem.limits).filter(([, v]) => v !== null);
-	const figure = (k: string, v: number | string | boolean | null) => (typeof v !== "number" ? String(v) : /bytes/.test(k) ? bytes(v) : count(v, lang));
+	const figure = (k: string, v: number | string | boolean | Record<string, number> | null): string => {
+		if (v && typeof v === "object") return Object.entries(v).map(([name, n]) => `${name} ${n} ×`).join(", ");
+		const n = typeof v === "string" && /^\d+$/.test(v) ? Number(v) : v;
+		return typeof n !== "number" ? String(n) : /bytes/.test(k) ? bytes(n) : count(n, lang);
+	};
 	return (
 		<section class="facts">
 			<h2>{t("limits_and_score")}</h2>
@@ -185,9 +189,13 @@ function Bench({ problem }: { problem: Problem }) {
 				{tab === "statement" && <>
 					<header class="problem-head">
 						<h1>{problem.title[lang] ?? problem.title.en}</h1>
+<<<<<<< HEAD
 						<p class="meta"><span class={`level ${problem.difficulty}`}>{word("level_", problem.difficulty)}</span>{problem.tags.map((x) => <a key={x} class="tag" href={`/problems?tag=${encodeURIComponent(x)}`}>{x}</a>)}</p>
 						{problem.teaches && <p class="teaches">{t("teaches", { text: problem.teaches[lang] })}</p>}
 						{problem.needs.length > 0 && <p class="teaches">{t("needs_first")}{problem.needs.map((n, i) => <span key={n.id}>{i > 0 && ", "}<a href={`/problems/${n.id}`}>{n.title[lang]}</a>{n.solved && <> <SolvedMark solved tried /></>}</span>)}</p>}
+=======
+						<p class="meta"><span class={`level ${problem.difficulty}`}>{word("level_", problem.difficulty)}</span>{problem.tags.map((x) => <a key={x} class="tag" href={`/problems?tag=${encodeURIComponent(x)}`}>{x}</a>)}{atLeast(user, "instructor") && <a href={`/problems/${problem.id}/edit`}>{t("edit_statement")}</a>}</p>
+>>>>>>> main
 					</header>
 					<Prose html={problem.statement_html} />
 					<Hints problem={problem} />

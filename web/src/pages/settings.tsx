@@ -3,14 +3,11 @@ import { useState } from "preact/hooks";
 import { api } from "../api";
 import { when } from "../format";
 import { useLoad, useTitle } from "../hooks";
-import { setLanguage, t, useLanguage } from "../i18n";
+import { languageNames, setLanguage, t, useLanguage } from "../i18n";
 import { setUser, useSite, useUser } from "../session";
 import { useStore } from "../store";
 import { setTheme, theme } from "../theme";
-import type { Language } from "../types";
 import { Choice, Empty, ErrorBox, errorText, Field, TableBox, useNotice } from "../ui/parts";
-
-export const languageNames: Record<Language, string> = { en: "English", zh: "中文" };
 
 function Tokens() {
 	const lang = useLanguage();

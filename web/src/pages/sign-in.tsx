@@ -39,7 +39,7 @@ export default function SignInPage({ register = false }: { register?: boolean })
 	useTitle(register ? t("register") : t("sign_in"));
 	const form = useForm(async () => {
 		const user = register
-			? await api.register({ name, password, language: language.get(), ...(display ? { display } : {}), ...(invite ? { invite } : {}) })
+			? await api.register({ name, password, language: language.get(), ...(display ? { display } : {}), ...(invite ? { invite: invite.trim() } : {}) })
 			: await api.signIn(name, password);
 		setUser(user);
 		if (!register && user.language !== language.get()) await setLanguage(user.language);

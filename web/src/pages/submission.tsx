@@ -1,5 +1,4 @@
 // One submission: its result beside its source, or the difference from another.
-import { diffLines } from "diff";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { api } from "../api";
 import type { CodeView } from "../editor/view";
@@ -10,28 +9,13 @@ import { useJudging } from "../judging";
 import { setQuery, usePlace } from "../router";
 import { atLeast, useUser } from "../session";
 import type { Submission } from "../types";
+import { Diff, diffRows } from "../ui/diff";
 import { Choice, Empty, ErrorBox, Tabs, useNotice, useTab, Waiting } from "../ui/parts";
 import { Result } from "../ui/result";
 import { Code } from "../ui/source";
 import { Split } from "../ui/split";
 import { Outcome } from "../ui/verdict";
 import { phrases, PtxPane, useMarks } from "../ui/workbench";
-
-interface Row { mark: " " | "-" | "+"; left: number | null; right: number | null; text: string }
-
-export function diffRows(a: string, b: string): Row[] {
-	const rows: Row[] = [];
-	let left = 0, right = 0;
-	for (const part of diffLines(a, b)) {
-		const lines = part.value.replace(/\n$/, "").split("\n");
-		for (const text of lines) {
-			if (part.added) rows.push({ mark: "+", left: null, right: ++right, text });
-			else if (part.removed) rows.push({ mark: "-", left: ++left, right: null, text });
-			else rows.push({ mark: " ", left: ++left, right: ++right, text });
-		}
-	}
-	return rows;
-}
 
 function Difference({ a, b }: { a: Submission; b: Submission }) {
 	const rows = useMemo(() => diffRows(a.source ?? "", b.source ?? ""), [a, b]);
@@ -44,13 +28,7 @@ function Difference({ a, b }: { a: Submission; b: Submission }) {
 				<tbody>{[a, b].map((s) => <tr key={s.id}><td><a href={`/submissions/${s.id}`}>#{s.id}</a></td><td>{s.user}</td><td><Outcome judging={s.judging} /></td><td>{s.problem}</td></tr>)}</tbody>
 			</table>
 			<p class="faint">{added + removed === 0 ? t("same") : t("diff_count", { added, removed })}</p>
-			<div class="diff" role="region" tabIndex={0} aria-label={t("diff_title", { a: a.id, b: b.id })}>
-				<table><tbody>{rows.map((r, i) => (
-					<tr key={i} class={r.mark === "+" ? "added" : r.mark === "-" ? "removed" : undefined}>
-						<td class="ln">{r.left}</td><td class="ln">{r.right}</td><td class="sign">{r.mark === "-" ? "−" : r.mark}</td><td><code>{r.text}</code></td>
-					</tr>
-				))}</tbody></table>
-			</div>
+			<Diff a={a.source ?? ""} b={b.source ?? ""} label={t("diff_title", { a: a.id, b: b.id })} />
 		</div>
 	);
 }

@@ -5,6 +5,7 @@ import { ApiError } from "../api";
 import { percent } from "../format";
 import { t } from "../i18n";
 import { setQuery, usePlace } from "../router";
+import type { Message } from "../types";
 
 /** A page or part whose code is loaded when it is first shown. */
 export function lazy<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> {
@@ -182,6 +183,11 @@ export function More({ next, busy, loadMore }: { next: string | null; busy: bool
 
 export function Empty({ children }: { children: ComponentChildren }) {
 	return <p class="empty">{children}</p>;
+}
+
+/** What the server found in a package. */
+export function Messages({ list }: { list: Message[] }) {
+	return <ul class="diagnostics">{list.map((m, i) => <li key={i} class="error"><span class="where">{[m.file && m.line ? `${m.file}:${m.line}` : m.file, m.field].filter(Boolean).join(" · ")}</span><span class="text">{m.text}</span></li>)}</ul>;
 }
 
 /** Says something for a while to those who see and those who listen. */

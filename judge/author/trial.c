@@ -1,0 +1,260 @@
+/* A package's programs, graded: see trial.h. */
+#include "trial.h"
+
+#include "../../sandbox/base/cleanup.h"
+#include "../../sandbox/base/clock.h"
+#include "../submission.h"
+#include "layout.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what there is ---- */
+
+static void add(struct trial *t, const char *path, enum trial_kind kind)
+{
+	*t = (struct trial){.path = path, .kind = kind, .verdict = VERDICT_NONE, .efficiency = NAN};
+	t->expect.verdict = kind == TRIAL_REFERENCE ? VERDICT_AC : VERDICT_NONE;
+}
+
+/* Those that run into the time limit begin early: they take longest. */
+unsigned trials_list(const struct problem *p, struct arena *a, struct trial **out)
+{
+	struct findings ignored = {0};		/* rules_check has told them */
+	struct layout l;
+	unsigned n = 0;
+	layout_read(p->folder, a, &l, &ignored);
+	*out = arena_new_array(a, struct trial, l.n + 2);
+	add(&(*out)[n++], "reference.cu", TRIAL_REFERENCE);
+	add(&(*out)[n++], "starter.cu", TRIAL_STARTER);
+	for (int late = 0; late < 2; late++)
+		for (unsigned i = 0; i < l.n; i++) {
+			struct trial *t = &(*out)[n];
+			if (l.files[i].kind != LAYOUT_SUBMISSION)
+				continue;
+			add(t, l.files[i].path, TRIAL_SUBMISSION);
+			if (expectation_read(p->folder, t->path, &t->expect, &ignored) == 0 && (t->expect.verdict == VERDICT_TLE) == !late)
+				n++;
+		}
+	findings_free(&ignored);
+	return n;
+}
+
+/* ---- one of them ---- */
+
+struct run {
+	const struct trials_options *o;
+	pthread_mutex_t lock, telling;
+	struct trial *trials;
+	unsigned n, next;
+	bool failed;
+	struct err err;
+};
+
+static const char *expected_name(const struct trial *t)
+{
+	return t->expect.verdict == VERDICT_NONE ? "any verdict but AC" : verdict_code(t->expect.verdict);
+}
+
+static bool as_expected(const struct trial *t, enum verdict got)
+{
+	if (t->kind == TRIAL_STARTER)
+		return got != VERDICT_AC && got != VERDICT_CE && got != VERDICT_SE;
+	return got == t->expect.verdict;
+}
+
+static void keep_use(struct trial *t, const struct grading *g)
+{
+	for (unsigned i = 0; i < g->n_cases; i++)
+		if (g->cases[i].bound_use > t->bound_use) {
+			t->bound_use = g->cases[i].bound_use;
+			snprintf(t->use_case, sizeof t->use_case, "%s", g->cases[i].spec->name);
+		}
+}
+
+/* What a right program was too fast for. */
+static void check_times(struct trial *t, const struct grading *g)
+{
+	for (unsigned i = 0; i < g->n_cases; i++) {
+		const struct case_report *r = &g->cases[i];
+		if (r->spec->timing && r->verdict == VERDICT_AC && r->impossible)
+			finding_add(&t->findings, "problem.json", 0, "work", "%s does timing case \"%s\" in %.3g µs, below its floor of %.3g µs: work.bytes or work.flops count what a kernel can do without",
+				    t->path, r->spec->name, r->book.time_us, r->floor_us);
+	}
+}
+
+static void say_unexpected(struct trial *t, const struct grading *g)
+{
+	const char *code = verdict_code(g->verdict);
+	char where[120] = "", seed[SEED_HEX + 30] = "";
+	if (g->decisive && strncmp(g->why, "case ", 5) != 0)
+		snprintf(where, sizeof where, "case \"%s\": ", g->decisive->spec->name);
+	if (g->decisive && !g->decisive->spec->visible)
+		snprintf(seed, sizeof seed, " (--seed %s)", g->seed);
+	if (t->kind == TRIAL_STARTER && g->verdict == VERDICT_AC)
+		finding_add(&t->findings, t->path, 0, NULL, "is accepted: a starter must leave the problem to be solved");
+	else if (g->verdict == VERDICT_AC)
+		finding_add(&t->findings, t->path, 0, NULL, "is accepted, and should get %s: no case catches what is wrong with it; add one that does%s",
+			    expected_name(t), seed);
+	else
+		finding_add(&t->findings, t->path, g->decisive && g->decisive->fault.line > 0 ? g->decisive->fault.line : 0, NULL,
+			    "gets %s, and should get %s: %s%s%s", code,
+			    t->kind == TRIAL_STARTER ? "a verdict that says \"not solved\" (WA, NW)" : expected_name(t), where, g->why, seed);
+}
+
+static void hold_to_bound(struct trial *t)
+{
+	if (t->kind == TRIAL_REFERENCE && t->bound_use > TRIAL_BOUND_USE)
+		finding_add(&t->findings, t->path, 0, NULL, "uses %.0f %% of what the bound leaves once the rounding of outputs is off (case \"%s\"): at most %.0f %% are safe for right kernels that add in another order; make the bound of oracle.c wider, or the reference more exact",
+			    100 * t->bound_use, t->use_case, 100 * TRIAL_BOUND_USE);
+}
+
+static void keep_result(struct trial *t, const struct grading *g)
+{
+	t->verdict = g->verdict;
+	snprintf(t->why, sizeof t->why, "%s", g->why);
+	snprintf(t->seed, sizeof t->seed, "%s", g->seed);
+	if (g->verdict == VERDICT_AC) {
+		keep_use(t, g);
+		check_times(t, g);
+	}
+	if (!isnan(g->efficiency))
+		t->efficiency = g->efficiency;
+	if (!as_expected(t, g->verdict))
+		say_unexpected(t, g);
+}
+
+/* With each secret, until one run is not as it should be; only the first is timed. */
+static int grade_all(const struct trials_options *o, struct trial *t, struct grade_options *q, struct err *e)
+{
+	CLEANUP(arena_freep) struct arena *arena = arena_new();
+	struct compiled compiled = {.guest_fd = -1};
+	char refusal[200];
+	int rc = 0;
+	if (!submission_refusal(q->source, q->size, refusal, sizeof refusal)) {
+		if (grade_compile(q, arena, &compiled, e) < 0)
+			return -1;
+		q->compiled = &compiled;
+	}
+	for (unsigned i = 0; i < o->n_answers && rc == 0 && !t->findings.n; i++) {
+		struct grading g;
+		CLEANUP(device_choice_close) struct device_choice device = *o->probe;
+		q->secret = o->answers[i].secret;
+		q->answers = o->answers[i].shared ? o->answers[i].pool : NULL;
+		q->scope = i ? GRADE_UNTIMED : GRADE_ALL;
+		q->device = &device;
+		if ((device.gpu && device_choose(o->device, o->unsandboxed, &device, e) < 0) || grade(q, &g, e) < 0) {
+			rc = -1;
+			break;
+		}
+		keep_result(t, &g);
+		grading_free(&g);
+	}
+	compiled_close(&compiled);
+	return rc;
+}
+
+static int run_trial(const struct trials_options *o, struct trial *t, struct err *e)
+{
+	CLEANUP_BUF struct buf source = {0};
+	CLEANUP_FREE char *path = NULL;
+	struct device_choice device = *o->probe;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	double began = clock_seconds();
+	if (asprintf(&path, "%s/%s", o->problem->folder, t->path) < 0)
+		BUG("out of memory");
+	if (submission_read(path, &source, e) < 0)
+		return -1;
+	t->skipped = t->expect.needs_gpu && !device.gpu;
+	struct grade_options q = {
+		.problem = o->problem, .name = submission_name(t->path), .source = buf_str(&source), .size = source.size, .device = &device,
+		.judging = "local", .threads = cores > (long)o->workers ? (unsigned)(cores / o->workers) : 1, .unsandboxed = o->unsandboxed,
+		.brief = true,
+	};
+	if (!t->skipped && grade_all(o, t, &q, e) < 0)
+		return err_wrap(e, "%s", t->path);
+	hold_to_bound(t);
+	t->again = !t->last && t->findings.n && t->verdict == VERDICT_TLE;
+	t->seconds = clock_seconds() - began;
+	t->done = true;
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+static void tell(struct run *r, const struct trial *t, bool ended)
+{
+	pthread_mutex_lock(&r->telling);
+	r->o->tell(r->o->context, t, ended);
+	pthread_mutex_unlock(&r->telling);
+}
+
+static struct trial *claim(struct run *r)
+{
+	struct trial *t = NULL;
+	pthread_mutex_lock(&r->lock);
+	if (!r->failed && r->next < r->n)
+		t = &r->trials[r->next++];
+	pthread_mutex_unlock(&r->lock);
+	return t;
+}
+
+static void run_one(struct run *r, struct trial *t)
+{
+	struct err e = {0};
+	tell(r, t, false);
+	if (run_trial(r->o, t, &e) == 0) {
+		if (!t->again)
+			tell(r, t, true);
+		return;
+	}
+	pthread_mutex_lock(&r->lock);
+	if (!r->failed)
+		r->err = e;
+	r->failed = true;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void *work(void *arg)
+{
+	struct run *r = arg;
+	for (struct trial *t; (t = claim(r));)
+		run_one(r, t);
+	return NULL;
+}
+
+/* Wall time is a busy machine's as much as a program's: who ran out of it without being expected to gets the machine alone. */
+static void run_late(struct run *r)
+{
+	for (unsigned i = 0; i < r->n && !r->failed; i++) {
+		struct trial *t = &r->trials[i];
+		if (!t->again)
+			continue;
+		struct trial fresh = {.path = t->path, .kind = t->kind, .expect = t->expect, .verdict = VERDICT_NONE, .efficiency = NAN, .last = true};
+		findings_free(&t->findings);
+		*t = fresh;
+		run_one(r, t);
+	}
+}
+
+int trials_run(const struct trials_options *o, struct trial *trials, unsigned n, struct err *e)
+{
+	enum { MAX_WORKERS = 64 };
+	struct run r = {.o = o, .lock = PTHREAD_MUTEX_INITIALIZER, .telling = PTHREAD_MUTEX_INITIALIZER, .trials = trials, .n = n};
+	pthread_t threads[MAX_WORKERS];
+	unsigned started = 0;
+	while (started + 1 < o->workers && started + 1 < n && started < MAX_WORKERS &&
+	       pthread_create(&threads[started], NULL, work, &r) == 0)
+		started++;
+	work(&r);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	run_late(&r);
+	if (r.failed)
+		*e = r.err;
+	return r.failed ? -1 : 0;
+}

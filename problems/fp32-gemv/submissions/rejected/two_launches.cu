@@ -1,0 +1,23 @@
+// Each half of the columns has a launch of its own: the problem allows one.
+// expect: RV
+__global__ void gemv(const float *W, const float *x, float *y, int N, int K, int from, int to)
+{
+	int lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+	if (row >= N)
+		return;
+	const float *w = W + (size_t)row * K;
+
+	float sum = from ? y[row] / 32 : 0;
+	for (int k = from + lane; k < to; k += 32)
+		sum += w[k] * x[k];
+	for (int offset = 16; offset; offset /= 2)
+		sum += __shfl_down_sync(0xffffffff, sum, offset);
+	if (lane == 0)
+		y[row] = sum;
+}
+
+extern "C" void solve(const float *W, const float *x, float *y, int N, int K)
+{
+	gemv<<<(N + 3) / 4, 128>>>(W, x, y, N, K, 0, K / 2);
+	gemv<<<(N + 3) / 4, 128>>>(W, x, y, N, K, K / 2, K);
+}

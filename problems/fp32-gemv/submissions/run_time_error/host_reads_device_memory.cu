@@ -1,0 +1,27 @@
+// The host adds up the row itself, from addresses that mean something on the device alone.
+// expect: RE
+__global__ void gemv(const float *W, const float *x, float *y, int N, int K)
+{
+	int lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+	if (row >= N)
+		return;
+	const float *w = W + (size_t)row * K;
+
+	float sum = 0;
+	for (int k = lane; k < K; k += 32)
+		sum += w[k] * x[k];
+	for (int offset = 16; offset; offset /= 2)
+		sum += __shfl_down_sync(0xffffffff, sum, offset);
+	if (lane == 0)
+		y[row] = sum;
+}
+
+extern "C" void solve(const float *W, const float *x, float *y, int N, int K)
+{
+	for (int n = 0; n < N; n++) {
+		float sum = 0;
+		for (int k = 0; k < K; k++)
+			sum += W[(size_t)n * K + k] * x[k];
+		y[n] = sum;
+	}
+}

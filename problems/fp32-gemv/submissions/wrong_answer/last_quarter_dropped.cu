@@ -1,0 +1,23 @@
+// Four at a time, K / 4 times: one to three last elements are dropped.
+// expect: WA
+__global__ void gemv(const float *W, const float *x, float *y, int N, int K)
+{
+	int lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+	if (row >= N)
+		return;
+	const float *w = W + (size_t)row * K;
+
+	float sum = 0;
+	for (int c = lane; c < K / 4; c += 32)
+		for (int i = 0; i < 4; i++)
+			sum += w[4 * c + i] * x[4 * c + i];
+	for (int offset = 16; offset; offset /= 2)
+		sum += __shfl_down_sync(0xffffffff, sum, offset);
+	if (lane == 0)
+		y[row] = sum;
+}
+
+extern "C" void solve(const float *W, const float *x, float *y, int N, int K)
+{
+	gemv<<<(N + 3) / 4, 128>>>(W, x, y, N, K);
+}
