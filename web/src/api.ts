@@ -1,12 +1,7 @@
 // The one place that talks HTTP.
 import type {
-<<<<<<< HEAD
-	Assignment, DeviceHealth, Group, Judging, JudgingShort, List, Message, Points, Problem, ProblemItem, Problems, Profile, Queue, Rank, Rejudge, Scope, Site,
-	Submission, Token, User,
-=======
-	Assignment, DeviceHealth, Extension, Group, Judging, JudgingShort, Language, List, Message, Points, Problem, ProblemItem, Profile, Queue, Rank, Rejudge,
-	Scope, Site, Statement, Submission, Token, User,
->>>>>>> main
+	Assignment, DeviceHealth, Extension, Group, Judging, JudgingShort, Language, List, Message, Points, Problem, ProblemItem, Problems, Profile, Queue, Rank,
+	Rejudge, Scope, Site, Statement, Submission, Token, User,
 } from "./types";
 
 const BASE = "/api/v1";

@@ -189,13 +189,9 @@ function Bench({ problem }: { problem: Problem }) {
 				{tab === "statement" && <>
 					<header class="problem-head">
 						<h1>{problem.title[lang] ?? problem.title.en}</h1>
-<<<<<<< HEAD
-						<p class="meta"><span class={`level ${problem.difficulty}`}>{word("level_", problem.difficulty)}</span>{problem.tags.map((x) => <a key={x} class="tag" href={`/problems?tag=${encodeURIComponent(x)}`}>{x}</a>)}</p>
+						<p class="meta"><span class={`level ${problem.difficulty}`}>{word("level_", problem.difficulty)}</span>{problem.tags.map((x) => <a key={x} class="tag" href={`/problems?tag=${encodeURIComponent(x)}`}>{x}</a>)}{atLeast(user, "instructor") && <a href={`/problems/${problem.id}/edit`}>{t("edit_statement")}</a>}</p>
 						{problem.teaches && <p class="teaches">{t("teaches", { text: problem.teaches[lang] })}</p>}
 						{problem.needs.length > 0 && <p class="teaches">{t("needs_first")}{problem.needs.map((n, i) => <span key={n.id}>{i > 0 && ", "}<a href={`/problems/${n.id}`}>{n.title[lang]}</a>{n.solved && <> <SolvedMark solved tried /></>}</span>)}</p>}
-=======
-						<p class="meta"><span class={`level ${problem.difficulty}`}>{word("level_", problem.difficulty)}</span>{problem.tags.map((x) => <a key={x} class="tag" href={`/problems?tag=${encodeURIComponent(x)}`}>{x}</a>)}{atLeast(user, "instructor") && <a href={`/problems/${problem.id}/edit`}>{t("edit_statement")}</a>}</p>
->>>>>>> main
 					</header>
 					<Prose html={problem.statement_html} />
 					<Hints problem={problem} />
