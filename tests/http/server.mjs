@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { slower } from "./harness.mjs";
 
 export const judge = join(process.cwd(), process.env.B ?? "build", "judge");
 export const fixture = join(process.cwd(), process.env.B ?? "build", "fixture");
@@ -46,7 +47,7 @@ export async function stopAll() {
 	const problems = [];
 	for (const s of running) {
 		s.child.kill("SIGTERM");
-		const slow = setTimeout(() => s.child.kill("SIGKILL"), 20000);
+		const slow = setTimeout(() => s.child.kill("SIGKILL"), 20000 * slower);
 		const { code, signal } = await s.ended;
 		clearTimeout(slow);
 		if (code !== 0) problems.push(`ended with ${signal ?? code}: ${s.log.slice(-2000)}`);

@@ -65,7 +65,7 @@ test("a statement with its math, in English and in Chinese, and its hints one by
 	await page.locator(".prose .katex").first().waitFor();
 	assert.equal(await page.locator(".katex-error").count(), 0);
 	assert.equal(await page.getAttribute("html", "lang"), "zh-CN");
-	await page.locator(".problem-head", { hasText: "学会：在寄存器里解开 4 位权重" }).waitFor();
+	await page.locator(".problem-head", { hasText: "做完后：在寄存器里解开 4 位权重" }).waitFor();
 	await inspect(page, "problem-zh");
 	await page.getByRole("button", { name: "English" }).click();
 	await page.getByRole("tab", { name: "Statement" }).waitFor();

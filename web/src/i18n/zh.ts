@@ -12,7 +12,7 @@ export const zh: Dictionary = {
 	search_problems: "搜索题目", difficulty: "难度", any_difficulty: "所有难度", tag: "标签", tags: "标签", any_tag: "所有标签", state: "状态", any_state: "所有状态",
 	solved: "已解决", unsolved: "未解决", tried: "尝试过", untried: "未尝试", best: "我的最佳", acceptance: "通过率", no_problems: "没有符合条件的题目。", hidden: "隐藏", shown: "公开",
 	level_easy: "简单", level_medium: "中等", level_hard: "困难",
-	further_problems: "其他题目", path_done: "已解决 {n}/{all}", needs_first: "先做：", teaches: "学会：{text}", next_problem: "下一题：", all_solved: "这里的题目您都解决了。",
+	further_problems: "其他题目", path_done: "已解决 {n}/{all}", needs_first: "先做：", teaches: "做完后：{text}", next_problem: "下一题：", all_solved: "这里的题目您都解决了。",
 	problem: "题目", statement: "题面", result: "结果", runs: "我的提交", code: "代码", assembly: "PTX 与 SASS", leaderboard: "排行榜", hints: "提示", show_hint: "显示提示 {n}/{all}",
 	limits_and_score: "限制与评分", score: "得分", score_text: "正确性 {correct} 分，速度 {efficiency} 分；达到下限的 {full} 即得满分", medals: "奖牌", timed_on: "计时（{device}）",
 	limit_name_seconds: "每个用例的时间（秒）", limit_name_memory_bytes: "主机内存", limit_name_instructions: "每次启动的指令数", limit_name_compile_seconds: "编译时间（秒）", limit_name_compile_bytes: "编译内存",

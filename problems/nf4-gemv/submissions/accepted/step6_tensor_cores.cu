@@ -73,7 +73,7 @@ __device__ __forceinline__ uint32_t look_up(uint32_t word, uint32_t bank)
 {
 	const uint32_t at = B == 0 ? word << 7 & 0x7f80 : word >> (8 * B - 7) & 0x7f80;
 	uint32_t v;
-	asm("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at + bank));
+	asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at + bank));
 	return v;
 }
 
