@@ -1,10 +1,10 @@
 // The result of a judging: while it runs, its progress; then verdict, cases, times, book and advice.
 import { useState } from "preact/hooks";
 import { api } from "../api";
+import { nextProblem } from "../paths";
 import { bytes, count, micros, percent, score, short, sizes, times, value } from "../format";
 import { useLoad } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
-import { nextProblem } from "../paths";
 import type { Book, Case, Diagnostic, Judging, Line, Score, Timing } from "../types";
 import { Icon } from "./icons";
 import { lazy, Meter, TableBox } from "./parts";
