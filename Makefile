@@ -50,7 +50,7 @@ demo: setup     ## install what is missing, build, grade the INT4 sample on the 
 	$(B)/judge -p int4-gemv problems/int4-gemv/submissions/accepted/step1_textbook.cu
 
 test: setup-web ## install what is missing, build, run every test
-	$(Q)$(MAKE) --no-print-directory -j2 all web $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%) $(B)/storm
+	$(Q)$(MAKE) --no-print-directory -j2 all web $(UNIT) $(FUZZ:%=$(B)/tests/fuzz_%) $(B)/storm $(B)/fixture
 	$(Q)B=$(B) SAN=$(SAN) tests/run
 
 test-gpu: setup ## on a machine with a GPU: the tests that need one
@@ -139,7 +139,9 @@ $(B)/tests/%: tests/unit/%.c tests/unit/test.c $(JUDGE) $(OBJ) $(B)/libreference
 	@mkdir -p $(@D) && echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(LDLIBS)
 
-$(B)/storm: tests/queue/storm.c $(JUDGE) $(OBJ)
+$(B)/storm: tests/queue/storm.c
+$(B)/fixture: tests/http/fixture.c
+$(B)/storm $(B)/fixture: $(JUDGE) $(OBJ)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o,$^) $(LDLIBS)
 

@@ -249,7 +249,7 @@ struct lane {
 
 static bool ends_run(const struct work *w, enum verdict v)
 {
-	if (w->o->brief && v != VERDICT_AC)
+	if (w->o->brief && v != VERDICT_AC && v != VERDICT_RV)	/* whatever else is wrong outweighs a rule */
 		return true;
 	return v == VERDICT_TLE || v == VERDICT_DL || v == VERDICT_SE;
 }

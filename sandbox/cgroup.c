@@ -156,7 +156,8 @@ static bool writable(const char *dir)
 	return access(dir, W_OK) == 0 && access(path, W_OK) == 0;
 }
 
-/* Does the group hand memory and pids to its children, or can it be made to? */
+/* Does the group hand memory and pids to its children, or can it be made to?  With the cpu controller, which some lack, each of our
+ * groups gets an equal share of the processors, however many processes it holds. */
 static bool hands_down(const char *dir)
 {
 	char text[300];
@@ -164,8 +165,15 @@ static bool hands_down(const char *dir)
 	if (has_word(text, "memory") && has_word(text, "pids"))
 		return true;
 	get(dir, "cgroup.controllers", text, sizeof text);
-	return has_word(text, "memory") && has_word(text, "pids") &&
-	       put(dir, "cgroup.subtree_control", "+memory +pids") == 0;
+	if (!has_word(text, "memory") || !has_word(text, "pids"))
+		return false;
+	if (has_word(text, "cpu")) {		/* refused where there are real-time processes */
+		if (put(dir, "cgroup.subtree_control", "+cpu +memory +pids") == 0)
+			return true;
+		if (errno == EBUSY)
+			return false;
+	}
+	return put(dir, "cgroup.subtree_control", "+memory +pids") == 0;
 }
 
 /* Move every process of the group into a leaf below it. */

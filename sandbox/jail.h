@@ -20,7 +20,11 @@
  *   - Landlock, where the kernel has it: files once more, by a mechanism of its own; no TCP, no abstract sockets, no signals out
  *     (not for JAIL_GPU).
  *   - a control group (v2, v1) for memory without swap and processes, of the whole tree; rlimits for file size, descriptors,
- *     core dumps, locked memory, processor time; the supervisor and the judge watch processor and wall time and output.
+ *     core dumps, locked memory, processor time; the supervisor and the judge watch processor and wall time and output.  Processors
+ *     are not rationed: who waits too long is told apart from who works too long, since both clocks are watched, and guests, oracles and
+ *     programs are one process each.  Where our groups have version 2's cpu controller (asked for where we may), each jail gets an
+ *     equal share; else a compile jail's share is by the processes it may have, and it is others' wall time, which has room for that
+ *     (compile_plan.c), that it costs.
  *   - no descriptor but those named, by close_range; stdin is /dev/null; a session, session keyring, umask and personality of
  *     its own; first to go where the machine is short of memory.
  *   - whatever ends it, the supervisor's end is the end of its pid namespace, and so of every process in it, and the judge's end
@@ -29,6 +33,11 @@
  * What is decided, is decided from facts of the kernel alone (wait status, group events, rusage, how many bytes came out), never
  * from what the program says.  Nothing is collected from inside by path: results are memory files and pipes that the judge
  * made; what goes in is sealed, and what comes out is read after the last process is dead, by sizes that the judge knows.
+ *
+ * What a submission can carry out of a grading is bounded too (judge/untold.h): it sees hidden inputs, so of hidden cases only what
+ * has few values is told, some 30 bits a case; a sentence of advice, at most 64 bits; how long it all took.  Of timing cases, whose
+ * sizes everybody may know, launches and counters are told in full.  None of it is worth anything later: inputs are drawn anew for
+ * each judging.
  *
  * Not defended: flaws of the kernel in what the policies leave open, and of the processor (a jail shares cores and caches with
  * the judge: timing and speculation leak what they leak; run one judge for each exam you care for).  The load that a jail may make

@@ -11,7 +11,7 @@
 #include "../oracle.h"
 #include "finding.h"
 
-enum { ANSWERS_ORACLE_MS = 20000 };	/* of processor time, for one case */
+enum { ANSWERS_ORACLE_MS = 10000 };	/* of processor time, for one case */
 
 struct answers {
 	const struct problem *problem;

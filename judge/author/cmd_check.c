@@ -6,32 +6,10 @@
 #include "../../sandbox/jail.h"
 #include "../janitor.h"
 #include "checkup.h"
+#include "layout.h"
 #include "mutate.h"
 
 #include <string.h>
-#include <sys/stat.h>
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* A folder; else the id of a problem of the judge's own. */
-static int find_folder(const char *word, char *out, size_t size, struct err *e)
-{
-	if (is_folder(word)) {
-		snprintf(out, size, "%s", word);
-		return 0;
-	}
-	if (strchr(word, '/'))
-		return err_input(e, "%s: no such folder: name that of a package", word);
-	CLEANUP(problem_closep) struct problem *p = problem_find(word, e);
-	if (!p)
-		return -1;
-	snprintf(out, size, "%s", p->folder);
-	return 0;
-}
 
 static bool is_solution(const char *word)
 {
@@ -50,7 +28,7 @@ static int mutate_package(const struct options *o, struct err *e)
 			err_input(e, "judge check --mutate takes one package, and solutions of it (.cu): what is %s?", files[i]);
 			return complain(e);
 		}
-	if (find_folder(o->arguments[0], folder, sizeof folder, e) < 0)
+	if (layout_find(o->arguments[0], folder, sizeof folder, e) < 0)
 		return complain(e);
 	CLEANUP(problem_closep) struct problem *p = problem_open(folder, e);
 	if (!p)
@@ -66,7 +44,7 @@ static int check_all(const struct options *o, const struct checkup_options *q, s
 	for (int i = 0; i < o->n_arguments; i++) {
 		char folder[600];
 		struct checkup c;
-		if (find_folder(o->arguments[i], folder, sizeof folder, e) < 0)
+		if (layout_find(o->arguments[i], folder, sizeof folder, e) < 0)
 			return complain(e);
 		if (q->term) {
 			term_put(q->term, STYLE_BOLD, "%s%s", i ? "\n" : "", o->arguments[i]);

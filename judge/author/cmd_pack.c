@@ -100,10 +100,10 @@ int cmd_pack(const struct options *o)
 	struct err e = {0};
 	struct layout l;
 	struct term out;
-	char path[80];
-	if (options_want(o, COMMAND_pack, 1, &e) < 0)
+	char path[80], folder[600];
+	if (options_want(o, COMMAND_pack, 1, &e) < 0 || layout_find(o->arguments[0], folder, sizeof folder, &e) < 0)
 		return complain(&e);
-	CLEANUP(problem_closep) struct problem *p = rules_check(o->arguments[0], &f);
+	CLEANUP(problem_closep) struct problem *p = rules_check(folder, &f);
 	if (f.n) {
 		term_of(&out, stderr);
 		checkup_print_findings(&out, &f);
@@ -111,10 +111,10 @@ int cmd_pack(const struct options *o)
 		return EXIT_NOT_ACCEPTED;
 	}
 	layout_read(p->folder, a, &l, &f);
-	snprintf(path, sizeof path, "%s.tar.gz", p->id);
+	snprintf(path, sizeof path, "./%s.tar.gz", p->id);
 	if (pack(p, &l, &packed, &e) < 0 || try_unpacking(p, &packed, &e) < 0 ||
 	    keep_file(path, 0644, &(struct keep){.data = buf_str(&packed), .size = packed.size, .fd = -1}, &e) < 0)
 		return complain(&e);
-	say(p, &l, path, packed.size);
+	say(p, &l, path + 2, packed.size);
 	return EXIT_ACCEPTED;
 }

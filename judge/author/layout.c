@@ -2,6 +2,7 @@
 #include "layout.h"
 
 #include "../../sandbox/base/cleanup.h"
+#include "../problem.h"
 #include "expectation.h"
 
 #include <dirent.h>
@@ -119,7 +120,8 @@ static void take_entry(struct walk *w, const char *path, const char *name)
 			finding_add(w->findings, other, 0, NULL, "is no folder of submissions: these are %s", expectation_folders());
 	} else if (!S_ISREG(st.st_mode)) {
 		keep_other(w, path);
-		finding_add(w->findings, path, 0, NULL, "is neither a file nor a folder: put the file itself in its place");
+		if (below || is_text(path))
+			finding_add(w->findings, path, 0, NULL, "is neither a file nor a folder: put the file itself in its place");
 	} else if (below && strchr(below, '/')) {
 		take_submission(w, path, name);
 	} else if (is_text(path)) {
@@ -129,6 +131,22 @@ static void take_entry(struct walk *w, const char *path, const char *name)
 		if (below && ends_in(name, ".cu"))
 			finding_add(w->findings, path, 0, NULL, "lies beside the folders of submissions: move it into one of %s", expectation_folders());
 	}
+}
+
+int layout_find(const char *word, char *out, size_t size, struct err *e)
+{
+	struct stat st;
+	if (stat(word, &st) == 0 && S_ISDIR(st.st_mode)) {
+		snprintf(out, size, "%s", word);
+		return 0;
+	}
+	if (strchr(word, '/'))
+		return err_input(e, "%s: no such folder: name that of a package", word);
+	CLEANUP(problem_closep) struct problem *p = problem_find(word, e);
+	if (!p)
+		return -1;
+	snprintf(out, size, "%s", p->folder);
+	return 0;
 }
 
 void layout_read(const char *folder, struct arena *a, struct layout *out, struct findings *f)

@@ -18,6 +18,9 @@ struct layout {
 	const char **others;		/* what belongs to no package, sorted; a folder ends in "/" */
 };
 
+/* The folder that a word of the command line means: that folder, else the one of the judge's own problem with that id. */
+int layout_find(const char *word, char *out, size_t size, struct err *e);
+
 /* Memory from a.  f: what lies where submissions do, and is none; a folder that can't be read. */
 void layout_read(const char *folder, struct arena *a, struct layout *out, struct findings *f);
 

@@ -135,28 +135,29 @@ static void sum_weights(const struct gemm *p)
 	}
 }
 
+/* "folded" is "uniform" with more than the sum of the weights in w_sum. */
+static const struct design *plain_design(const struct problem_case *c)
+{
+	struct problem_case plain = *c;
+	if (problem_data(c, "folded"))
+		strcpy(plain.data, "uniform");
+	return design_of(&plain);
+}
+
 void generate(struct problem_case *c)
 {
 	const struct gemm p = gemm_of(c);
 	struct random own = random_fork(&c->random, (uint64_t)STREAM_OWN << 56), *r = &own;
 	memset(p.x_zero, 0, p.m * sizeof *p.x_zero);
-	if (problem_data(c, "large-sums")) {
+	if (problem_data(c, "large-sums"))
 		large_sums(&p, r);
-	} else if (problem_data(c, "extremes")) {
+	else if (problem_data(c, "extremes"))
 		extremes(&p, r);
-	} else {
-		const bool folded = problem_data(c, "folded");
-		if (folded)
-			strcpy(c->data, "uniform");
-		designed(c, &p, design_of(c), r);
-		sum_weights(&p);
-		for (size_t n = 0; folded && n < p.n; n++)	/* more than the sum has been folded in */
-			p.w_sum[n] += whole(r, -3000, 3000);
-		if (folded)
-			strcpy(c->data, "folded");
-		return;
-	}
+	else
+		designed(c, &p, plain_design(c), r);
 	sum_weights(&p);
+	for (size_t n = 0; problem_data(c, "folded") && n < p.n; n++)
+		p.w_sum[n] += whole(r, -3000, 3000);
 }
 
 static int32_t dot(const int8_t *a, const int8_t *b, size_t k)

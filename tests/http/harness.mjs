@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 
 export { assert };
+// A server with sanitizers takes ten times as long.
+export const slower = process.env.SAN ? 10 : 1;
 export const tests = [];
 export const test = (name, body) => tests.push({ name, body });
 

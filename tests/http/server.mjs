@@ -4,17 +4,21 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { slower } from "./harness.mjs";
 
-const judge = join(process.cwd(), process.env.B ?? "build", "judge");
+export const judge = join(process.cwd(), process.env.B ?? "build", "judge");
+export const fixture = join(process.cwd(), process.env.B ?? "build", "fixture");
 const running = [];
 
-// Starts a server with these lines of judge.conf (null: without one); resolves when it listens.
-export async function start(conf = "", options = []) {
-	const folder = mkdtempSync(join(tmpdir(), "judge-http-"));
+// Starts a server with these lines of judge.conf (null: without one); resolves when it listens.  `former`: one that has ended, whose
+// data and port it takes over.
+export async function start(conf = "", options = [], former = null) {
+	const folder = former?.folder ?? mkdtempSync(join(tmpdir(), "judge-http-"));
+	if (former) running.splice(running.indexOf(former), 1);
 	const config = conf === null ? [] : ["--config", join(folder, "site.conf")];
 	if (conf !== null) writeFileSync(join(folder, "site.conf"), `data = data\n${conf}\n`);
 	const server = { folder, data: join(folder, "data"), log: "", port: 0 };
-	const child = spawn(judge, ["serve", ...config, "--port", "0", ...options], { cwd: folder });
+	const child = spawn(judge, ["serve", ...config, "--port", String(former?.port ?? 0), ...options], { cwd: folder });
 	server.child = child;
 	server.ended = new Promise((done) => child.on("exit", (code, signal) => done({ code, signal })));
 	await new Promise((done, no) => {
@@ -43,7 +47,7 @@ export async function stopAll() {
 	const problems = [];
 	for (const s of running) {
 		s.child.kill("SIGTERM");
-		const slow = setTimeout(() => s.child.kill("SIGKILL"), 20000);
+		const slow = setTimeout(() => s.child.kill("SIGKILL"), 20000 * slower);
 		const { code, signal } = await s.ended;
 		clearTimeout(slow);
 		if (code !== 0) problems.push(`ended with ${signal ?? code}: ${s.log.slice(-2000)}`);

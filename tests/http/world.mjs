@@ -1,6 +1,7 @@
 // One server with people of every role, a group, and a submission that is wrong on hidden cases and prints there: what the tests of
 // roles look at.
 import { readFileSync } from "node:fs";
+import { slower } from "./harness.mjs";
 import { addUser, call, signIn, start } from "./server.mjs";
 
 export const MARK = "only-alice-may-read-this";
@@ -57,7 +58,7 @@ async function make() {
 // The judging of alice's submission, over.
 export async function judged() {
 	const w = await world();
-	for (let i = 0; i < 400; i++) {
+	for (let i = 0; i < 400 * slower; i++) {
 		const a = await w.ask.ina(`/judgings/${w.submission.judging.id}`);
 		if (a.json.state === "done") return a.json;
 		await new Promise((r) => setTimeout(r, 100));

@@ -22,6 +22,7 @@
 
 static char root[200];
 static struct buf story;		/* what was done: "mkdir PATH", "PATH = TEXT", "rmdir PATH", without the root */
+static bool refuses_cpu;		/* to hand the cpu controller down */
 static const char *version_2_files = "memory.max memory.swap.max memory.oom.group memory.events pids.max pids.events cgroup.kill";
 
 __attribute__((format(printf, 1, 2)))
@@ -75,6 +76,8 @@ static int play_put(const char *path, const char *text)
 	buf_printf(&story, "%s = %s\n", path + strlen(root), text);
 	if (!strcmp(name, "cgroup.subtree_control") && !is_empty(dir, "cgroup.procs"))
 		return errno = EBUSY, -1;		/* no processes in a group that hands controllers down */
+	if (refuses_cpu && !strncmp(text, "+cpu", 4))
+		return errno = EINVAL, -1;
 	if (!strcmp(name, "cgroup.kill"))
 		set(in_root("%s/cgroup.procs", dir + strlen(root)), "");
 	else if (!strcmp(name, "cgroup.subtree_control"))
@@ -310,9 +313,29 @@ TEST(own_processes_move_to_a_leaf_first)
 	group("", all, "", "1\n");
 	cgroup_play(&played);
 	CHECK_EQ(cgroup_version(), 2);
-	check_story("/sys/fs/cgroup/cgroup.subtree_control = +memory +pids\n"
+	check_story("/sys/fs/cgroup/cgroup.subtree_control = +cpu +memory +pids\n"
 		    "mkdir /sys/fs/cgroup/judge-main\n"
 		    "/sys/fs/cgroup/judge-main/cgroup.procs = 1\n"
+		    "/sys/fs/cgroup/cgroup.subtree_control = +cpu +memory +pids\n");
+	remove_machine();
+}
+
+/* Some lack it, and some kernels refuse to hand it down. */
+TEST(groups_do_without_the_cpu_controller)
+{
+	machine("0::/\n", mount_2);
+	group("", "memory pids\n", "", "");
+	cgroup_play(&played);
+	CHECK_EQ(cgroup_version(), 2);
+	check_story("/sys/fs/cgroup/cgroup.subtree_control = +memory +pids\n");
+	remove_machine();
+	machine("0::/\n", mount_2);
+	group("", all, "", "");
+	refuses_cpu = true;
+	cgroup_play(&played);
+	refuses_cpu = false;
+	CHECK_EQ(cgroup_version(), 2);
+	check_story("/sys/fs/cgroup/cgroup.subtree_control = +cpu +memory +pids\n"
 		    "/sys/fs/cgroup/cgroup.subtree_control = +memory +pids\n");
 	remove_machine();
 }

@@ -162,6 +162,12 @@ static void check_same(struct result *a, struct result *b, const char *what)
 	}
 }
 
+static void free_results(struct result *r)
+{
+	for (unsigned k = 0; k < KERNELS; k++)
+		free(r[k].out);
+}
+
 static void check_kernels_tell(const struct result *r)
 {
 	/* Some loads hit and some miss, some in what a neighbour brought: else this proves little of caches. */
@@ -189,6 +195,7 @@ TEST_WITHIN(counts_do_not_depend_on_threads, 120)
 		check_same(first, again, what);
 		close_gpu(&f);
 	}
+	free_results(first);
 }
 
 TEST_WITHIN(counts_do_not_depend_on_what_ran_before, 120)
@@ -202,13 +209,13 @@ TEST_WITHIN(counts_do_not_depend_on_what_ran_before, 120)
 		for (unsigned k = 0; k < 5 + i; k++)
 			place(&f, 1000 * k + 12345, 0);
 		run_all(&f, again);
-		for (unsigned k = 0; k < KERNELS; k++)
-			free(again[k].out);
+		free_results(again);
 		/* Lines that lie elsewhere meet others in their set: there is something to forget. */
 		CHECK(first[1].counters.l1_hit_sectors != again[1].counters.l1_hit_sectors);
 		emu_reset(f.g, f.m);
 		run_all(&f, again);
 		check_same(first, again, "after others");
 	}
+	free_results(first);
 	close_gpu(&f);
 }

@@ -362,6 +362,9 @@ TEST_WITHIN(memory_of_the_device_process_is_limited, 60)
 	struct jail_host host;
 	struct err e = {0};
 	struct compiled c = {.ok = true, .ptx = "greedy", .ptx_size = 6};
+#ifdef __SANITIZE_ADDRESS__
+	test_skip("a sanitizer's device process has no limit of memory");
+#endif
 	jail_host(&host);
 	if (!host.usable || host.cgroup == CGROUP_NONE)
 		test_skip("no control groups");

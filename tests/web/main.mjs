@@ -1,6 +1,6 @@
 // Runs every test of tests/web/*.test.mjs, in order; `main.mjs WORD` those whose name has the word.
 import { readdir } from "node:fs/promises";
-import { tests } from "../http/harness.mjs";
+import { slower, tests } from "../http/harness.mjs";
 import { stopAll } from "../http/server.mjs";
 import { closeBrowser } from "./browser.mjs";
 
@@ -10,7 +10,7 @@ for (const file of (await readdir(here)).filter((f) => f.endsWith(".test.mjs")).
 
 let passed = 0;
 let failed = 0;
-const LIMIT = 120000;
+const LIMIT = 120000 * slower;
 for (const { name, body } of tests.filter((t) => t.name.includes(want))) {
 	let timer;
 	const began = Date.now();
