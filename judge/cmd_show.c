@@ -27,7 +27,7 @@ static void print_place(const struct problem *p, const char *lang, const struct 
 {
 	bool zh = !strcmp(lang, "zh");
 	if (p->teaches) {
-		const char *label = zh ? "学会：" : "teaches: ";
+		const char *label = zh ? "做完后：" : "after it: ";
 		fprintf(t->file, "%s%s", term_on(t, STYLE_DIM), label);
 		term_wrap(t, text_in((struct text){p->teaches, p->teaches_zh}, lang), term_columns(label), term_columns(label));
 		fprintf(t->file, "%s\n", term_off(t));

@@ -26,6 +26,8 @@ struct options {
 	const char *problem, *device, *seed, *lang, *data, *role, *config;
 	bool samples, no_timing, gpu_only, sanitize, json, profile, watch, no_sandbox, once, print_config, no_workers, quick, mutate, help, version;
 	unsigned threads, workers, seeds;
+	unsigned mutants;		/* 0: all */
+	double least;			/* share of mutants; 0: the standard */
 	int hint, port;			/* -1: none */
 	int n_arguments;		/* what is no option, before "--" */
 	char **arguments;

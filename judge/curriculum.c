@@ -124,7 +124,7 @@ static int load(struct load *l)
 	return 0;
 }
 
-static struct curriculum *empty(void)
+struct curriculum *curriculum_empty(void)
 {
 	struct arena *a = arena_new();
 	struct curriculum *c = arena_alloc(a, sizeof *c);
@@ -137,7 +137,7 @@ struct curriculum *curriculum_read(const char *file, struct err *e)
 	CLEANUP(json_freep) struct json *json = json_read_file(file, "paths.json", e);
 	if (!json)
 		return NULL;
-	struct curriculum *c = empty();
+	struct curriculum *c = curriculum_empty();
 	struct load l = {.json = json, .c = c, .e = e};
 	if (load(&l) < 0) {
 		curriculum_free(c);
@@ -150,7 +150,7 @@ struct curriculum *curriculum_open(struct err *e)
 {
 	char file[500];
 	snprintf(file, sizeof file, "%s/paths.json", paths()->problems);
-	return access(file, F_OK) == 0 ? curriculum_read(file, e) : empty();
+	return access(file, F_OK) == 0 ? curriculum_read(file, e) : curriculum_empty();
 }
 
 /* ---- order ---- */

@@ -23,6 +23,7 @@ struct curriculum {
 	unsigned n;
 };
 
+struct curriculum *curriculum_empty(void);
 /* The file in the judge's folder of problems; without one: no paths. */
 struct curriculum *curriculum_open(struct err *e);
 /* NULL and e: file, field, what is wrong, what would be right. */

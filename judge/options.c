@@ -106,6 +106,26 @@ static int take_number(unsigned *out, const char *name, const char *text, struct
 	return 0;
 }
 
+static int take_mutants(struct options *o, const char *text, struct err *e)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	if (*end || end == text || *text == '-' || n < 1 || n > 1000000)
+		return err_input(e, "--mutants %s: write how many, from 1 to 1000000", text);
+	o->mutants = (unsigned)n;
+	return 0;
+}
+
+static int take_least(struct options *o, const char *text, struct err *e)
+{
+	char *end;
+	double percent = strtod(text, &end);
+	if (*end || end == text || !(percent > 0 && percent <= 100))
+		return err_input(e, "--least %s: write a share of mutants in percent, as 95", text);
+	o->least = percent / 100;
+	return 0;
+}
+
 static int take_port(struct options *o, const char *text, struct err *e)
 {
 	char *end;
@@ -159,6 +179,8 @@ static int take(struct options *o, int id, const char *text, struct err *e)
 	case OPT_role: o->role = text; return 0;
 	case OPT_quick: o->quick = true; return 0;
 	case OPT_mutate: o->mutate = true; return 0;
+	case OPT_mutants: return take_mutants(o, text, e);
+	case OPT_least: return take_least(o, text, e);
 	case OPT_seeds: return take_number(&o->seeds, "seeds", text, e);
 	case OPT_threads: return take_number(&o->threads, "threads", text, e);
 	case OPT_workers: return take_number(&o->workers, "workers", text, e);

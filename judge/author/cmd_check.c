@@ -33,8 +33,8 @@ static int mutate_package(const struct options *o, struct err *e)
 	CLEANUP(problem_closep) struct problem *p = problem_open(folder, e);
 	if (!p)
 		return complain(e);
-	struct mutate_options q = {.problem = p, .files = files, .n_files = n, .seed = o->seed, .device = o->device, .threads = o->threads,
-				   .unsandboxed = o->no_sandbox};
+	struct mutate_options q = {.problem = p, .files = files, .n_files = n, .most = o->mutants, .least = o->least, .seed = o->seed,
+				   .device = o->device, .threads = o->threads, .unsandboxed = o->no_sandbox};
 	return mutate_command(&q, o->json);
 }
 
@@ -103,6 +103,10 @@ int cmd_check(const struct options *o)
 		return options_want(o, COMMAND_check, 1, &e), complain(&e);
 	if (o->seed && secret_from_hex(&s, o->seed, &e) < 0)
 		return complain(&e);
+	if (!o->mutate && (o->mutants || o->least > 0)) {
+		err_input(&e, "judge check: --mutants and --least go with --mutate");
+		return complain(&e);
+	}
 	if (o->mutate && (o->quick || o->seeds)) {
 		err_input(&e, "judge check: --mutate goes with neither --quick nor --seeds");
 		return complain(&e);

@@ -47,6 +47,18 @@ static void thread_index(struct mutant_list *l, unsigned i)
 		}
 }
 
+/* The neighbour in a float4, char4, half2. */
+static void component(struct mutant_list *l, unsigned i)
+{
+	static const char *const pairs[][2] = {{"x", "y"}, {"y", "x"}, {"z", "w"}, {"w", "z"}};
+	const struct source *s = mutant_source(l);
+	if (i < 2 || !source_is(s, i - 1, ".") || !device_code(s, i) || source_in(s, i - 2, "threadIdx blockIdx blockDim gridDim"))
+		return;
+	for (unsigned k = 0; k < 4; k++)
+		if (source_is(s, i, pairs[k][0]))
+			mutant_add(l, MUTANT_OP_component, i, i + 1, "%s", pairs[k][1]);
+}
+
 enum { ARGUMENTS = 32 };
 
 struct arguments {
@@ -213,6 +225,7 @@ void mutants_of_cuda(struct mutant_list *l, unsigned i)
 		return;
 	half_sum(l, i);
 	thread_index(l, i);
+	component(l, i);
 	shuffle(l, i);
 	swapped_arguments(l, i);
 	other_pointer(l, i);

@@ -11,6 +11,12 @@ static const char below_shift[] = "<< >> < > <= >= == != & | ^ && || ? : , = <<<
 
 /* ---- operators ---- */
 
+/* In the number of blocks of a launch: more of them than are needed are speed, and no mistake. */
+static bool only_adds_blocks(const struct source *s, unsigned i)
+{
+	return s->flags[i] & SOURCE_GRID && source_in(s, i, "- /");
+}
+
 static void swapped(struct mutant_list *l, unsigned i)
 {
 	static const struct {
@@ -26,7 +32,7 @@ static void swapped(struct mutant_list *l, unsigned i)
 	};
 	const struct source *s = mutant_source(l);
 	for (unsigned k = 0; k < sizeof swaps / sizeof *swaps; k++)
-		if (source_is(s, i, swaps[k].from) && (swaps[k].assigns || source_binary(s, i)))
+		if (source_is(s, i, swaps[k].from) && (swaps[k].assigns || source_binary(s, i)) && !only_adds_blocks(s, i))
 			mutant_add(l, swaps[k].operator, i, i + 1, "%s", swaps[k].to);
 }
 
@@ -176,12 +182,13 @@ static void number(struct mutant_list *l, unsigned i)
 		add_whole(l, MUTANT_OP_mask, i, &n, n.whole | n.whole << 1);
 		return;
 	}
-	if (n.whole)
+	bool grid = s->flags[i] & SOURCE_GRID, less_is_more = grid && only_adds_blocks(s, source_before(s, i));
+	if (n.whole && !less_is_more)
 		add_whole(l, MUTANT_OP_constant, i, &n, n.whole - 1);
-	if (s->flags[i] & SOURCE_GRID)
-		return;			/* more blocks than needed are speed */
-	add_whole(l, MUTANT_OP_constant, i, &n, n.whole + 1);
-	add_whole(l, MUTANT_OP_constant, i, &n, 0);
+	if (!grid || less_is_more)
+		add_whole(l, MUTANT_OP_constant, i, &n, n.whole + 1);
+	if (!grid)
+		add_whole(l, MUTANT_OP_constant, i, &n, 0);
 }
 
 void mutants_of_value(struct mutant_list *l, unsigned i)

@@ -277,6 +277,7 @@ static void hold_against_declared(struct run *w)
 			continue;
 		m->reason = d->reason;
 		d->survived += m->fate == MUTANT_SURVIVED;
+		d->killed += m->fate == MUTANT_KILLED;
 		if (m->fate == MUTANT_SURVIVED)
 			m->fate = MUTANT_DECLARED;
 		else if (m->fate == MUTANT_KILLED)
@@ -296,7 +297,7 @@ static void check_declared(struct run *w)
 			here |= !strcmp(submission_name(w->files[f].name), d->file);
 		if (here && !d->matched)
 			complain_of(w, arena_printf(w->arena, "survivors.txt: line %d: no such mutant is made: remove it, or write it as the report does", d->line));
-		else if (here && all && !d->survived)
+		else if (here && all && !d->survived && !d->killed)
 			complain_of(w, arena_printf(w->arena, "survivors.txt: line %d: nothing that it names survives: remove it", d->line));
 	}
 }

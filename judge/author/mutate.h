@@ -17,7 +17,7 @@
  *
  *	# a comment
  *	step1_textbook.cu: gemv: for (int offset = 16; offset {-> > 0}; offset /= 2)
- *		The reason, on one or more indented lines.
+ *		The reason, on one or more indented lines: of all mutants that stand right above it.
  *
  * which is the file, the function, and the mutant's line with blanks squeezed, {old -> new} in the place of the change, exactly
  * as the report prints it; "..." stands for anything.  It is an error if such a mutant is not made, or is killed.

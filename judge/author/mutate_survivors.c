@@ -22,24 +22,26 @@ static int read_name(char *text, int line, struct arena *a, struct declared *out
 		return err_input(e, "survivors.txt: line %d: %s", line, form);
 	*function = *pattern = 0;
 	*out = (struct declared){.file = arena_strdup(a, text), .function = arena_strdup(a, function + 2),
-				 .pattern = arena_strdup(a, pattern + 2), .reason = "", .line = line};
+				 .pattern = arena_strdup(a, pattern + 2), .line = line};
 	return 0;
 }
 
-static int read_reason(const char *text, int line, struct arena *a, struct survivors *s, struct err *e)
+/* The reason of all mutants that stand right above it. */
+static int read_reason(const char *text, int line, bool first, struct arena *a, struct survivors *s, struct err *e)
 {
 	if (!s->n)
 		return err_input(e, "survivors.txt: line %d is indented, so it is a reason, but no mutant stands before it", line);
-	struct declared *d = &s->list[s->n - 1];
-	d->reason = arena_printf(a, "%s%s%s", d->reason, *d->reason ? " " : "", text);
+	const char *so_far = s->list[s->n - 1].reason, *whole = first ? text : arena_printf(a, "%s %s", so_far, text);
+	for (unsigned i = s->n; i-- > 0 && s->list[i].reason == so_far;)
+		s->list[i].reason = whole;
 	return 0;
 }
 
 static int check_reasons(const struct survivors *s, struct err *e)
 {
 	for (unsigned i = 0; i < s->n; i++)
-		if (!*s->list[i].reason)
-			return err_input(e, "survivors.txt: line %d has no reason: say on an indented line below it why this mutant is right",
+		if (!s->list[i].reason)
+			return err_input(e, "survivors.txt: line %d has no reason: say on an indented line below why this mutant is right",
 					 s->list[i].line);
 	return 0;
 }
@@ -60,7 +62,8 @@ int survivors_parse(const char *text, struct arena *a, struct survivors *out, st
 		size_t blanks = strspn(p, " \t");
 		if (!p[blanks] || *p == '#')
 			continue;
-		int rc = blanks ? read_reason(p + blanks, line, a, out, e) : read_name(p, line, a, &out->list[out->n], e);
+		bool first = out->n && !out->list[out->n - 1].reason;
+		int rc = blanks ? read_reason(p + blanks, line, first, a, out, e) : read_name(p, line, a, &out->list[out->n], e);
 		if (rc < 0)
 			return -1;
 		out->n += !blanks;

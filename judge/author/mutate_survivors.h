@@ -7,7 +7,7 @@
 struct declared {
 	const char *file, *function, *pattern, *reason;
 	int line;			/* of survivors.txt */
-	unsigned matched, survived;	/* mutants that it names; of these, those that survived */
+	unsigned matched, survived, killed;	/* mutants that it names; of these, those that survived, and those that did not */
 };
 
 struct survivors {

@@ -3,6 +3,7 @@
 #include "devices.h"
 #include "markup.h"
 #include "package.h"
+#include "place.h"
 #include "router.h"
 #include "server.h"
 #include "view.h"
@@ -164,6 +165,7 @@ void api_problem(struct request *r)
 	struct json_writer *w = reply_json(r, 200);
 	json_open(w, NULL, '{');
 	view_problem_members(w, &p, request_role(r, ROLE_ASSISTANT));
+	place_members(w, r, &p, NULL);
 	put_texts(w, r, s);
 	put_arguments(w, s->problem);
 	put_limits(w, s->problem);
@@ -190,9 +192,11 @@ void api_problems(struct request *r)
 	for (size_t i = 0; i < ps.n; i++) {
 		json_open(w, NULL, '{');
 		view_problem_members(w, &ps.at[i], hidden);
+		place_members(w, r, &ps.at[i], &ps);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
+	place_paths(w, r, &ps);
 	json_write_null(w, "next");
 	json_close(w, '}');
 }
@@ -239,6 +243,7 @@ void api_problem_change(struct request *r)
 	struct json_writer *w = reply_json(r, 200);
 	json_open(w, NULL, '{');
 	view_problem_members(w, &p, true);
+	place_members(w, r, &p, NULL);
 	json_close(w, '}');
 }
 

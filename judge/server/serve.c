@@ -19,6 +19,7 @@
 #include "lanes.h"
 #include "log.h"
 #include "metrics.h"
+#include "place.h"
 #include "rate.h"
 #include "server.h"
 
@@ -125,6 +126,7 @@ static int start(struct server *s, const struct options *o, struct err *e)
 	s->rate = rate_new();
 	s->metrics = metrics_new();
 	s->catalog = catalog_new();
+	s->curriculum = place_begin(s->data);
 	s->files = files_open(s->conf.web);
 	s->events = events_start(s->database, e);
 	s->lanes = s->events ? lanes_start(s->database, s->conf.threads, http_work, e) : NULL;
@@ -154,6 +156,7 @@ static void stop(struct server *s)
 		supervisor_stop(s->supervisor, s->conf.stop_seconds);
 	files_close(s->files);
 	catalog_free(s->catalog);
+	curriculum_free(s->curriculum);
 	metrics_free(s->metrics);
 	rate_free(s->rate);
 }

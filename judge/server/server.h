@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 struct catalog;
+struct curriculum;
 struct events;
 struct files;
 struct http;
@@ -22,6 +23,7 @@ struct server {
 	const char *database;		/* for store_open */
 	struct networks proxies;
 	struct catalog *catalog;
+	struct curriculum *curriculum;
 	struct events *events;
 	struct files *files;
 	struct http *http;

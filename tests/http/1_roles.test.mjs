@@ -156,3 +156,25 @@ test("statements: math for the browser, no hints unasked, both languages", async
 	assert.match((await w.ask.anybody("/problems/int4-gemv/hints/1")).json.html, /^<h3>Hint 1/);
 	assert.equal((await w.ask.anybody("/problems/int4-gemv/hints/99")).status, 404);
 });
+
+test("problems tell their path, what they teach and need; what is hidden is neither needed nor on a path", async () => {
+	const w = await world();
+	const { items, paths } = (await w.ask.bob("/problems")).json;
+	const of = (id, list = items) => list.find((p) => p.id === id);
+	assert.ok(paths.length >= 2 && paths.every((p) => p.title.en && /[\u4e00-\u9fff]/.test(p.title.zh)));
+	assert.deepEqual([of("w8a16-gemv").path, of("int4-gemv").path, of("w4a16-gemm").path], ["first-kernels", "first-kernels", "tensor-cores"]);
+	assert.ok(of("w8a16-gemv").order < of("int4-gemv").order);
+	assert.match(of("int4-gemv").teaches.zh, /[\u4e00-\u9fff]/);
+	assert.deepEqual(of("int4-gemv").needs, [{ id: "w8a16-gemv", title: of("w8a16-gemv").title, solved: false }]);
+	assert.equal(of("int4-gemv").tier, null);
+	const { path, order, teaches, needs } = (await w.ask.bob("/problems/int4-gemv")).json;
+	assert.deepEqual({ path, order, teaches, needs }, (({ path, order, teaches, needs }) => ({ path, order, teaches, needs }))(of("int4-gemv")));
+	await w.ask.ina("/problems/w8a16-gemv", { method: "PATCH", json: { hidden: true } });
+	assert.deepEqual(of("int4-gemv", (await w.ask.bob("/problems")).json.items).needs, []);
+	assert.deepEqual((await w.ask.bob("/problems/int4-gemv")).json.needs, []);
+	assert.equal((await w.ask.ina("/problems/int4-gemv")).json.needs.length, 1);
+	const tensor = items.filter((p) => p.path === "tensor-cores");
+	for (const p of tensor) await w.ask.ina(`/problems/${p.id}`, { method: "PATCH", json: { hidden: true } });
+	assert.ok(!(await w.ask.bob("/problems")).json.paths.some((p) => p.id === "tensor-cores"));
+	for (const p of [{ id: "w8a16-gemv" }, ...tensor]) await w.ask.ina(`/problems/${p.id}`, { method: "PATCH", json: { hidden: false } });
+});

@@ -188,7 +188,10 @@ TEST(operators)
 		{"constant", "y[0] = 0.5f;", "y[{0 -> 1}] = 0.5f;\ny[0] = {0.5f -> (-0.5f)};\ny[0] = {0.5f -> 0.0f};\ny[0] = {0.5f -> 1.5f};"},
 		{"constant", "float b[8];", ""},
 		{"constant", "asm(\"mov.u32 %0, %1;\" : \"=r\"(N) : \"r\"(5));", ""},
-		{"constant", "k<<<(N + 63) / 64, 64>>>(y);", "k<<<(N + {63 -> 62}) / 64, 64>>>(y);\nk<<<(N + 63) / {64 -> 63}, 64>>>(y);"},
+		{"constant", "k<<<(N + 63) / 64, 64>>>(y);", "k<<<(N + {63 -> 62}) / 64, 64>>>(y);\nk<<<(N + 63) / {64 -> 65}, 64>>>(y);"},
+		{"constant", "k<<<(N + K - 1) / K, 32 * K, K>>>(y);", "k<<<(N + K - {1 -> 2}) / K, 32 * K, K>>>(y);"},
+		{"plus-minus", "k<<<(N + K - 1) / K, 32 * K, K>>>(y);", "k<<<(N {+ -> -} K - 1) / K, 32 * K, K>>>(y);"},
+		{"times-divide", "k<<<N * K / 8, 32 * K, K * 4>>>(y);", "k<<<N {* -> /} K / 8, 32 * K, K * 4>>>(y);\nk<<<N * K / 8, 32 * K, K {* -> /} 4>>>(y);"},
 		{"constant", "y[0] = __shfl_sync(0xffffffff, sum, N);", "y[{0 -> 1}] = __shfl_sync(0xffffffff, sum, N);"},
 		{"subscript", "y[N] = x[K + 1];", "y[{N -> N + 1}] = x[K + 1];\ny[{N -> N - 1}] = x[K + 1];\n"
 						   "y[N] = x[{K + 1 -> (K + 1) + 1}];\ny[N] = x[{K + 1 -> (K + 1) - 1}];"},
@@ -197,6 +200,7 @@ TEST(operators)
 		{"accumulation", "a[1] = fmaf(x[0], 2, a[1]);", "{a[1] = fmaf(x[0], 2, a[1]) -> a[1] = judge_half(fmaf(x[0], 2, a[1]))};"},
 		{"accumulation", "N += 1;", ""},
 		{"thread-index", "N = threadIdx.x;", "N = {threadIdx -> blockIdx}.x;\nN = threadIdx.{x -> y};"},
+		{"component", "sum = v.x + p[0].w + f(threadIdx.x);", "sum = v.{x -> y} + p[0].w + f(threadIdx.x);\nsum = v.x + p[0].{w -> z} + f(threadIdx.x);"},
 		{"shuffle", "sum += __shfl_down_sync(0xffffffff, sum, N);",
 		 "sum += {__shfl_down_sync -> __shfl_up_sync}(0xffffffff, sum, N);\nsum += __shfl_down_sync({0xffffffff -> 0x0000ffff}, sum, N);\n"
 		 "sum += __shfl_down_sync(0xffffffff, sum, {N -> (N) + 1});"},
@@ -302,12 +306,23 @@ TEST(survivors_are_read)
 	CHECK(!survivors_find(&s, &m));
 }
 
+TEST(survivors_share_a_reason)
+{
+	struct survivors s;
+	struct err e = {0};
+	CHECK_EQ(survivors_parse("a.cu: k: {a -> b}\na.cu: k: {a -> c}\n\tOne.\n\ta.cu: k: {a -> d}\na.cu: k: {a -> e}\n\tTwo.\n", memory(), &s, &e), 0);
+	CHECK_EQ(s.n, 3);
+	CHECK_STR(s.list[0].reason, "One. a.cu: k: {a -> d}");
+	CHECK_STR(s.list[1].reason, s.list[0].reason);
+	CHECK_STR(s.list[2].reason, "Two.");
+}
+
 TEST(survivors_are_checked)
 {
 	static const char *const bad[][2] = {
 		{"\tA reason.\n", "survivors.txt: line 1 is indented"},
 		{"step1.cu: {a -> b}\n\tA reason.\n", "survivors.txt: line 1: write \"FILE: FUNCTION: LINE\""},
-		{"a.cu: k: {a -> b}\nb.cu: k: {a -> b}\n\tA reason.\n", "survivors.txt: line 1 has no reason"},
+		{"a.cu: k: {a -> b}\n\tA reason.\nb.cu: k: {a -> b}\n", "survivors.txt: line 3 has no reason"},
 	};
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct survivors s;

@@ -14,9 +14,9 @@ let modules;
 async function part(name) {
 	if (!modules) {
 		const out = mkdtempSync(join(tmpdir(), "judge-web-"));
-		await require("esbuild").build({ entryPoints: ["format", "sse", "editor/link", "charts/scale"].map((f) => `web/src/${f}.ts`), outdir: out, bundle: true, format: "esm", outExtension: { ".js": ".mjs" }, outbase: "web/src", logLevel: "error" });
+		await require("esbuild").build({ entryPoints: ["format", "sse", "editor/link", "charts/scale", "paths"].map((f) => `web/src/${f}.ts`), outdir: out, bundle: true, format: "esm", outExtension: { ".js": ".mjs" }, outbase: "web/src", logLevel: "error" });
 		modules = {};
-		for (const m of ["format", "sse", "editor/link", "charts/scale"]) modules[m] = await import(pathToFileURL(join(out, `${m}.mjs`)));
+		for (const m of ["format", "sse", "editor/link", "charts/scale", "paths"]) modules[m] = await import(pathToFileURL(join(out, `${m}.mjs`)));
 		rmSync(out, { recursive: true, force: true });
 	}
 	return modules[name];
@@ -47,6 +47,23 @@ test("figures are written as people read them", async () => {
 	const now = Date.parse("2026-11-30T12:00:00Z");
 	assert.match(f.ago("2026-11-30T11:57:00Z", "en", now), /^3 min\.? ago$/);
 	assert.match(f.ago("2026-11-30T11:57:00Z", "zh", now), /^3 ?分钟前$/);
+});
+
+test("problems by paths, and what comes next", async () => {
+	const { byPaths, nextProblem } = await part("paths");
+	const title = { en: "x", zh: "x" };
+	const p = (id, path, order, position, needs = [], solved = false) => ({ id, path, order, position, solved, needs: needs.map(([n, s]) => ({ id: n, title, solved: s })) });
+	const paths = [{ id: "one", title, about: title }, { id: "two", title, about: title }, { id: "none", title, about: title }];
+	const of = (items) => ({ items, paths });
+	const items = [p("d", null, null, 9), p("c", "two", 1, 1), p("b", "one", 4, 2, [["a", false]]), p("e", null, null, 3), p("a", "one", 2, 8)];
+	assert.deepEqual(byPaths(of(items)).map((g) => [g.path?.id ?? null, g.items.map((x) => x.id).join("")]), [["one", "ab"], ["two", "c"], [null, "ed"]]);
+	assert.equal(nextProblem(of(items), "a").problem.id, "b", "what needs the one just solved");
+	assert.equal(nextProblem(of(items), "a").path.id, "one");
+	assert.equal(nextProblem(of(items), "d").problem.id, "a", "from the end back to the beginning");
+	assert.equal(nextProblem(of(items), "d").path.id, "one");
+	assert.equal(nextProblem(of([p("x", null, null, 1), p("y", null, null, 2, [["z", false]])]), "x").problem.id, "y", "what is not ready, where nothing else is left");
+	assert.equal(nextProblem(of(items.map((x) => ({ ...x, solved: true }))), "a"), null);
+	assert.equal(nextProblem(of([p("a", null, null, 1)]), "a"), null);
 });
 
 test("events are read from a stream however it is cut", async () => {

@@ -9,7 +9,7 @@ test("a visitor reads the list, and makes an account", async () => {
 	const { server } = await world();
 	page = await open(server);
 	await page.goto("/");
-	await page.getByRole("link", { name: "INT4 GEMV: one warp per row" }).waitFor();
+	await page.locator("tr.problem").getByRole("link", { name: "INT4 GEMV: one warp per row" }).first().waitFor();
 	await inspect(page, "problems-visitor");
 	await page.goto("/sign-in");
 	await inspect(page, "sign-in");
@@ -28,14 +28,19 @@ test("a visitor reads the list, and makes an account", async () => {
 
 test("problems are searched by the key /, filtered and sorted", async () => {
 	await page.goto("/problems");
-	await page.getByRole("link", { name: "INT4 GEMV: one warp per row" }).waitFor();
+	await page.locator("tr.problem").getByRole("link", { name: "INT4 GEMV: one warp per row" }).first().waitFor();
 	await page.keyboard.press("/");
 	await page.keyboard.type("w8a16");
-	await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+	await page.waitForFunction(() => document.querySelectorAll("tr.problem").length === 1);
 	await page.reload();	// the filter is a part of the address
-	await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+	await page.waitForFunction(() => document.querySelectorAll("tr.problem").length === 1);
 	await page.getByLabel("Search problems").fill("");
+	await page.getByRole("rowheader", { name: "First kernels: from FP32 to 4 bits" }).getByText(/^0 of \d+ solved$/).waitFor();
+	await page.locator("tr.problem", { hasText: "INT4 GEMV: one warp per row" }).getByText("Unpack 4-bit weights").waitFor();
+	await page.locator("tr.problem", { hasText: "INT4 GEMV: one warp per row" }).getByRole("link", { name: "W8A16 GEMV: INT8 weights, FP16 activations" }).waitFor();
+	await inspect(page, "paths");
 	await page.getByRole("button", { name: "Difficulty" }).click();
+	assert.equal(await page.locator("tr.path").count(), 0);
 	assert.equal(await page.locator("th[aria-sort]").innerText().then((s) => s.trim()), "Difficulty");
 	await inspect(page, "problems");
 	await page.keyboard.press("?");
@@ -52,6 +57,7 @@ test("a statement with its math, in English and in Chinese, and its hints one by
 	assert.equal(await page.locator(".katex-error").count(), 0);
 	await page.getByRole("button", { name: "Show hint 1 of 6" }).click();
 	await page.getByRole("button", { name: "Show hint 2 of 6" }).waitFor();
+	await page.locator(".problem-head").getByRole("link", { name: "W8A16 GEMV: INT8 weights, FP16 activations" }).waitFor();
 	await inspect(page, "problem");
 	await page.getByRole("button", { name: "中文" }).click();
 	await page.getByRole("heading", { name: "INT4 GEMV：一个 warp 算一行" }).waitFor();
@@ -59,6 +65,7 @@ test("a statement with its math, in English and in Chinese, and its hints one by
 	await page.locator(".prose .katex").first().waitFor();
 	assert.equal(await page.locator(".katex-error").count(), 0);
 	assert.equal(await page.getAttribute("html", "lang"), "zh-CN");
+	await page.locator(".problem-head", { hasText: "做完后：在寄存器里解开 4 位权重" }).waitFor();
 	await inspect(page, "problem-zh");
 	await page.getByRole("button", { name: "English" }).click();
 	await page.getByRole("tab", { name: "Statement" }).waitFor();
@@ -117,6 +124,7 @@ test("the samples alone, by Ctrl+'", async () => {
 	await page.keyboard.press("Control+'");
 	await page.locator(".result-verdict", { hasText: "Accepted" }).waitFor({ timeout: 90000 });
 	await page.getByText("2 of 2 right").waitFor();
+	assert.equal(await page.locator(".next").count(), 0);
 });
 
 test("a right submission: efficiency, roofline, book, the profile in the gutter", async () => {
@@ -130,6 +138,8 @@ test("a right submission: efficiency, roofline, book, the profile in the gutter"
 	await page.locator(".editor-pane .cm-heat-bar").first().waitFor();
 	await page.getByRole("heading", { name: /^Book/ }).waitFor();
 	await page.getByRole("heading", { name: "Advice" }).waitFor();
+	await page.locator(".next").getByRole("link").waitFor();
+	assert.notEqual(await page.locator(".next a").getAttribute("href"), "/problems/int4-gemv");
 	await inspect(page, "result-accepted");
 });
 
@@ -178,7 +188,12 @@ test("the board, and one's own page", async () => {
 	await page.getByRole("heading", { name: "1 problem solved" }).waitFor();
 	await inspect(page, "user");
 	await page.goto("/problems");
-	await page.locator("tbody .verdict.good").first().waitFor();
+	await page.locator("tr.problem .verdict.good").first().waitFor();
+	await page.getByRole("rowheader", { name: "First kernels: from FP32 to 4 bits" }).getByText(/^1 of \d+ solved$/).waitFor();
+	await page.getByRole("button", { name: "中文" }).click();
+	await page.getByRole("rowheader", { name: "第一批 kernel：从 FP32 到 4 位" }).getByText(/^已解决 1\/\d+$/).waitFor();
+	await inspect(page, "paths-zh");
+	await page.getByRole("button", { name: "English" }).click();
 });
 
 test("settings: a token that is shown once, the theme, signing out", async () => {

@@ -1,7 +1,7 @@
 // The one place that talks HTTP.
 import type {
-	Assignment, DeviceHealth, Extension, Group, Judging, JudgingShort, Language, List, Message, Points, Problem, ProblemItem, Profile, Queue, Rank, Rejudge,
-	Scope, Site, Statement, Submission, Token, User,
+	Assignment, DeviceHealth, Extension, Group, Judging, JudgingShort, Language, List, Message, Points, Problem, ProblemItem, Problems, Profile, Queue, Rank,
+	Rejudge, Scope, Site, Statement, Submission, Token, User,
 } from "./types";
 
 const BASE = "/api/v1";
@@ -86,7 +86,7 @@ export const api = {
 	addToken: (name: string, days: number) => json<Token>("POST", "/tokens", { name, days }),
 	dropToken: (id: number) => json<void>("DELETE", `/tokens/${id}`),
 
-	problems: get<List<ProblemItem>>("/problems"),
+	problems: get<Problems>("/problems"),
 	problem: (id: string, lang: string) => get<Problem>(`/problems/${at(id)}`, { lang }),
 	hint: (id: string, n: number, lang: string) => get<{ html: string }>(`/problems/${at(id)}/hints/${n}`, { lang }),
 	leaderboard: (id: string, q: { device?: string; group?: string; cursor?: string }) => get<List<Rank>>(`/problems/${at(id)}/leaderboard`, q),

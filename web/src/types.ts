@@ -25,10 +25,14 @@ export interface Solved { problem: string; efficiency: number | null; time_us: n
 export interface Day { day: string; submissions: number; accepted: number }
 export interface Profile { user: User; solved: Solved[]; activity: Day[] }
 
+export type Text = Record<Language, string>;
+/** A problem to be solved first. */
+export interface Need { id: string; title: Text; solved: boolean }
+export interface Path { id: string; title: Text; about: Text }
 export interface ProblemItem {
 	id: string;
 	version: string;
-	title: Record<Language, string>;
+	title: Text;
 	difficulty: string;
 	tags: string[];
 	position: number;
@@ -38,7 +42,13 @@ export interface ProblemItem {
 	best_efficiency: number | null;
 	attempts: number;
 	accepted: number;
+	path: string | null;
+	order: number | null;
+	teaches: Text | null;
+	needs: Need[];
+	tier: Tier | null;
 }
+export interface Problems extends List<ProblemItem> { paths: Path[] }
 /** `base` names the text that was read: it is given back with another one. */
 export interface Statement {
 	problem: string;

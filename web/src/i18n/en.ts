@@ -9,6 +9,7 @@ export const en = {
 	keys: "Keyboard", key_submit: "Submit", key_samples: "Run the samples", key_leave: "One after the other: leave the editor", key_find: "Find in the editor", key_search: "Search problems", key_arrows: "Move between tabs, or the panes' border", key_help: "This list",
 	theme: "Theme", theme_system: "As the system", theme_light: "Light", theme_dark: "Dark", theme_now: "Theme: {name}",
 	// problems
+	further_problems: "Further problems", path_done: "{n} of {all} solved", needs_first: "Needs first: ", teaches: "After it: {text}", next_problem: "Next: ", all_solved: "You have solved every problem here.",
 	search_problems: "Search problems", difficulty: "Difficulty", any_difficulty: "Any difficulty", tag: "Tag", tags: "Tags", any_tag: "Any tag", state: "State", any_state: "Any state",
 	solved: "Solved", unsolved: "Not solved", tried: "Tried", untried: "Not tried", best: "Your best", acceptance: "Acceptance", no_problems: "No problem fits.", hidden: "hidden", shown: "shown",
 	level_easy: "Easy", level_medium: "Medium", level_hard: "Hard",

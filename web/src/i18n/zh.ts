@@ -9,6 +9,7 @@ export const zh: Dictionary = {
 	sign_in_first: "请先登录",
 	keys: "键盘快捷键", key_submit: "提交", key_samples: "运行样例", key_leave: "依次按下：离开编辑器", key_find: "在编辑器中查找", key_search: "搜索题目", key_arrows: "切换标签页，或移动窗格边界", key_help: "显示本列表",
 	theme: "主题", theme_system: "跟随系统", theme_light: "浅色", theme_dark: "深色", theme_now: "主题：{name}",
+	further_problems: "其他题目", path_done: "已解决 {n}/{all}", needs_first: "先做：", teaches: "做完后：{text}", next_problem: "下一题：", all_solved: "这里的题目您都解决了。",
 	search_problems: "搜索题目", difficulty: "难度", any_difficulty: "所有难度", tag: "标签", tags: "标签", any_tag: "所有标签", state: "状态", any_state: "所有状态",
 	solved: "已解决", unsolved: "未解决", tried: "尝试过", untried: "未尝试", best: "我的最佳", acceptance: "通过率", no_problems: "没有符合条件的题目。", hidden: "隐藏", shown: "公开",
 	level_easy: "简单", level_medium: "中等", level_hard: "困难",

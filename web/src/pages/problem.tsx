@@ -14,7 +14,7 @@ import { Prose } from "../ui/prose";
 import { Result } from "../ui/result";
 import { Code } from "../ui/source";
 import { Split } from "../ui/split";
-import { Outcome } from "../ui/verdict";
+import { Outcome, SolvedMark } from "../ui/verdict";
 import { phrases, PtxPane, useMarks } from "../ui/workbench";
 
 const draftKey = (id: string) => `draft:${id}`;
@@ -190,12 +190,14 @@ function Bench({ problem }: { problem: Problem }) {
 					<header class="problem-head">
 						<h1>{problem.title[lang] ?? problem.title.en}</h1>
 						<p class="meta"><span class={`level ${problem.difficulty}`}>{word("level_", problem.difficulty)}</span>{problem.tags.map((x) => <a key={x} class="tag" href={`/problems?tag=${encodeURIComponent(x)}`}>{x}</a>)}{atLeast(user, "instructor") && <a href={`/problems/${problem.id}/edit`}>{t("edit_statement")}</a>}</p>
+						{problem.teaches && <p class="teaches">{t("teaches", { text: problem.teaches[lang] })}</p>}
+						{problem.needs.length > 0 && <p class="teaches">{t("needs_first")}{problem.needs.map((n, i) => <span key={n.id}>{i > 0 && ", "}<a href={`/problems/${n.id}`}>{n.title[lang]}</a>{n.solved && <> <SolvedMark solved tried /></>}</span>)}</p>}
 					</header>
 					<Prose html={problem.statement_html} />
 					<Hints problem={problem} />
 					<Facts problem={problem} />
 				</>}
-				{tab === "result" && (followError ? <ErrorBox error={followError} /> : judging ? <Result judging={judging} rules={problem.score} onLine={toLine} onCancel={cancel} /> : sent ? <Waiting /> : <Empty>{t("no_result", { key: mod })}</Empty>)}
+				{tab === "result" && (followError ? <ErrorBox error={followError} /> : judging ? <Result judging={judging} rules={problem.score} onLine={toLine} onCancel={cancel} next /> : sent ? <Waiting /> : <Empty>{t("no_result", { key: mod })}</Empty>)}
 				{tab === "ptx" && (judging?.state === "done" ? <PtxPane key={judging.id} judging={judging} name={sent?.submission.name ?? "solution.cu"} source={view} line={line} fresh={fresh} /> : <Empty>{t("no_ptx")}</Empty>)}
 				{tab === "runs" && <Runs problem={problem.id} turn={turn} current={sent?.submission.id ?? null} />}
 			</div>

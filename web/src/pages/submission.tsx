@@ -85,7 +85,7 @@ function Shown({ submission, reload }: { submission: Submission; reload(): void 
 				<Tabs label={t("submission")} panel="sub" value={tab} onValue={setTab} tabs={[["result", t("result")], ["ptx", "PTX"]]} />
 				<div id="sub" role="tabpanel" aria-labelledby={`sub-tab-${tab}`} class={tab === "ptx" ? "panel flush" : "panel"} tabIndex={tab === "ptx" ? -1 : 0}>
 					{error ? <ErrorBox error={error} /> : !judging ? <Waiting /> : tab === "result"
-						? <Result judging={judging} rules={problem.data?.score ?? null} onLine={toLine} onCancel={cancel} />
+						? <Result judging={judging} rules={problem.data?.score ?? null} onLine={toLine} onCancel={cancel} next={submission.user === user?.name} />
 						: judging.state === "done" ? <PtxPane key={judging.id} judging={judging} name={submission.name} source={view} line={line} fresh /> : <Empty>{t("no_ptx")}</Empty>}
 				</div>
 			</>} right={

@@ -1,6 +1,7 @@
 // The result of a judging: while it runs, its progress; then verdict, cases, times, book and advice.
 import { useState } from "preact/hooks";
 import { api } from "../api";
+import { nextProblem } from "../paths";
 import { bytes, count, micros, percent, score, short, sizes, times, value } from "../format";
 import { useLoad } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
@@ -215,8 +216,20 @@ function Head({ judging, onCancel }: { judging: Judging; onCancel?: () => void }
 	);
 }
 
+/** After an accepted submission: where to go on. */
+function Onwards({ problem }: { problem: string }) {
+	const lang = useLanguage();
+	const { data } = useLoad(api.problems, `problems:after:${problem}`);
+	if (!data) return null;
+	const next = nextProblem(data, problem);
+	if (!next) return <p class="next">{t("all_solved")}</p>;
+	return <p class="next"><span>{t("next_problem")}</span><a class="strong" href={`/problems/${next.problem.id}`}>{next.problem.title[lang]}</a> {next.path && <span class="faint">{next.path.title[lang]}</span>}</p>;
+}
+
 // A sentence with its figures left out, as students get it of a hidden case, says no more than the verdict does.
-export function Result({ judging, rules, onLine, onCancel }: { judging: Judging; rules: Score | null; onLine?: (n: number, column?: number) => void; onCancel?: () => void }) {
+export function Result({ judging, rules, onLine, onCancel, next }: {
+	judging: Judging; rules: Score | null; onLine?: (n: number, column?: number) => void; onCancel?: () => void; next?: boolean;
+}) {
 	const done = judging.state === "done";
 	const points = useLoad((s) => (done && judging.timing?.length ? api.points(judging.problem, judging.device)(s) : Promise.resolve(null)), `points:${judging.id}:${done}`);
 	const gone = judging.diagnostics ?? [];
@@ -225,6 +238,7 @@ export function Result({ judging, rules, onLine, onCancel }: { judging: Judging;
 			<Head judging={judging} onCancel={onCancel} />
 			{(judging.state === "queued" || judging.state === "running") && <Steps judging={judging} />}
 			{done && judging.verdict && judging.verdict !== "AC" && judging.text && !/\.\.\.|…/.test(judging.text) && <p class="why">{judging.text}</p>}
+			{done && next && judging.verdict === "AC" && judging.score !== null && <Onwards problem={judging.problem} />}
 			{judging.note && <p class="why faint">{judging.note}</p>}
 			{judging.efficiency !== null && judging.efficiency !== undefined && <Gauge efficiency={judging.efficiency} rules={rules} />}
 			{gone.length > 0 && <Diagnostics list={gone} onLine={onLine} />}
