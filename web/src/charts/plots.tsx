@@ -58,13 +58,15 @@ const powers = (lo: number, hi: number, base: number) => {
 
 /** Every kernel under the roof of the device. `current`: the submission that is shown. */
 export function Roofline({ points, current }: { points: Points; current: number | null }) {
-	const roof = points.roof;
+	// Where nothing tells of the flat part, the slope goes on.
+	const roof = points.roof?.peak_gbs ? { peak_gbs: points.roof.peak_gbs, peak_flops: points.roof.peak_flops ?? Infinity } : null;
+	const flat = roof !== null && Number.isFinite(roof.peak_flops);
 	const shown = points.items.filter((p) => p.bytes > 0 && p.flops > 0 && p.time_us > 0);
-	if (!roof || !roof.peak_gbs || !roof.peak_flops || !shown.length) return null;
+	if (!roof || !shown.length) return null;
 	const rank = (p: Point) => (p.submission !== null && p.submission === current ? 2 : p.mine ? 1 : 0);
 	const all = shown.map((p) => ({ p, ...pointAt(p), kind: rank(p) })).sort((a, b) => a.kind - b.kind);
-	const [x0, x1] = decades([...all.map((a) => a.x / 2), ...all.map((a) => a.x * 2), ridge(roof) * 2]);
-	const [y0, y1] = decades([...all.map((a) => a.y * 0.7), roof.peak_flops * 1.3, roofAt(roof, x0)]);
+	const [x0, x1] = decades([...all.map((a) => a.x / 2), ...all.map((a) => a.x * 2), ...(flat ? [ridge(roof) * 2] : [])]);
+	const [y0, y1] = decades([...all.map((a) => a.y * 0.7), ...(flat ? [roof.peak_flops * 1.3] : all.map((a) => roofAt(roof, a.x) * 1.3)), roofAt(roof, x0)]);
 	const kinds = ["other", "mine", "now"] as const;
 	const table = (
 		<TableBox label={t("roofline")}>
@@ -82,19 +84,20 @@ export function Roofline({ points, current }: { points: Points; current: number 
 				const h = Math.min(320, Math.max(230, w * 0.55));
 				const x = scaleLog().domain([x0, x1]).range([pad.left, w - pad.right]);
 				const y = scaleLog().domain([y0, y1]).range([h - pad.bottom, pad.top]);
-				const k = ridge(roof);
+				const k = flat ? ridge(roof) : Math.min(x1, y1 / (roof.peak_gbs * 1e9));
+				const top = roofAt(roof, k), end = flat ? x1 : k;
 				const left = Math.max(x0, y0 / (roof.peak_gbs * 1e9));
-				const line = `M${x(left)} ${y(roofAt(roof, left))}L${x(k)} ${y(roof.peak_flops)}L${x(x1)} ${y(roof.peak_flops)}`;
-				const slope = (Math.atan2(y(roof.peak_flops) - y(roofAt(roof, left)), x(k) - x(left)) * 180) / Math.PI;
+				const line = `M${x(left)} ${y(roofAt(roof, left))}L${x(k)} ${y(top)}L${x(end)} ${y(top)}`;
+				const slope = (Math.atan2(y(top) - y(roofAt(roof, left)), x(k) - x(left)) * 180) / Math.PI;
 				const mid = Math.sqrt(left * k);
 				return (
-					<svg width={w} height={h} role="img" aria-labelledby={id}>
+					<svg width={w} height={h} role="group" aria-labelledby={id}>
 						<Axes w={w} h={h} x={{ at: x, ticks: powers(x0, x1, 10), text: (v) => String(Number(v.toPrecision(3))), label: t("intensity_axis") }}
 							y={{ at: y, ticks: powers(y0, y1, 10), text: (v) => rate(v).replace(".00", "").replace(/\.0 /, " ").replace("FLOP/s", "F/s"), label: t("rate") }} />
-						<path d={`${line}L${x(x1)} ${h - pad.bottom}L${x(left)} ${h - pad.bottom}Z`} class="under-roof" />
+						<path d={`${line}L${x(x1)} ${y(top)}L${x(x1)} ${h - pad.bottom}L${x(left)} ${h - pad.bottom}Z`} class="under-roof" />
 						<path d={line} class="roof" />
 						<text class="roof-label" text-anchor="middle" transform={`translate(${x(mid)} ${y(roofAt(roof, mid)) - 8}) rotate(${slope})`}>{short(roof.peak_gbs / 1000)} TB/s</text>
-						<text class="roof-label" text-anchor="end" x={w - pad.right - 4} y={y(roof.peak_flops) - 6}>{rate(roof.peak_flops)}</text>
+						{flat && <text class="roof-label" text-anchor="end" x={w - pad.right - 4} y={y(top) - 6}>{rate(roof.peak_flops)}</text>}
 						{all.map(({ p, x: px, y: py, kind }, i) => {
 							const dot = <circle key={i} cx={x(px)} cy={y(py)} r={kind === 2 ? 6 : kind === 1 ? 4.5 : 3.5} class={`dot ${kinds[kind]}`}><title>{`${p.submission !== null ? `#${p.submission} ` : ""}${p.case}: ${micros(p.time_us)}, ${percent(p.efficiency)}`}</title></circle>;
 							return p.submission !== null && kind !== 2 ? <a key={i} href={`/submissions/${p.submission}`} aria-label={`#${p.submission} ${p.case}`} tabIndex={-1}>{dot}</a> : dot;

@@ -64,7 +64,7 @@ fused(const __half *__restrict__ x, const uint32_t *__restrict__ Wq, const __hal
 	};
 	auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
 
-	float sum[4] = {};
+	float sum[2][4] = {};			// by turns: an mma need not wait for the one before
 	const size_t params = (size_t)min(n0 + 8 * warp + g, N - 1) * tiles;
 	__half next_scale = scales[params], next_zero = zeros[params];
 	for (int tile = 0; tile < STAGES - 1; tile++) {
@@ -90,7 +90,7 @@ fused(const __half *__restrict__ x, const uint32_t *__restrict__ Wq, const __hal
 			uint32_t a[4];
 			load_a(a, &xs[stage][lane % 16][16 * step + lane / 16 * 8]);
 			const uint2 words = *reinterpret_cast<const uint2 *>(&ws[stage][column][2 * step]);
-			multiply(sum, a, weights(words.x >> 8 * t & 255, biased_zero, scale), weights(words.y >> 8 * t & 255, biased_zero, scale));
+			multiply(sum[step % 2], a, weights(words.x >> 8 * t & 255, biased_zero, scale), weights(words.y >> 8 * t & 255, biased_zero, scale));
 		}
 	}
 
@@ -98,7 +98,7 @@ fused(const __half *__restrict__ x, const uint32_t *__restrict__ Wq, const __hal
 	for (int i = 0; i < 4; i++) {		// the epilogue: in FP32, rounded once
 		const int m = g + i / 2 * 8, n = n0 + 8 * warp + 2 * t + i % 2;
 		if (m < M && n < N)
-			y[(size_t)m * N + n] = __float2half(sum[i] + __half2float(bias[n]) + __half2float(residual[(size_t)m * N + n]));
+			y[(size_t)m * N + n] = __float2half(sum[0][i] + sum[1][i] + __half2float(bias[n]) + __half2float(residual[(size_t)m * N + n]));
 	}
 }
 

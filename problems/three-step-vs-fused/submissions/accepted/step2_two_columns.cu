@@ -1,20 +1,15 @@
-// Step 2: four columns a warp, so that what is read and converted of x serves four times.
+// Step 2: two columns a warp, so that what is read and converted of x serves twice.
 //
 // Against step 1: with 16 tokens x went from L1 to the registers once for every column, with a conversion for each value. Now a
-// lane has a word of each of four columns, 32 weights in registers, and eight values of x at a time: 32 multiplications for one
-// load of 16 bytes. Codes become floats without a conversion: q in the mantissa of 2^23, less 2^23 + z, which is exact.
+// lane has a word of each of two columns, 16 weights in registers, and eight values of x at a time: 16 multiplications for one load
+// of 16 bytes. Four columns would need 168 registers a thread, and so few warps fit then that memory has too little to do: it is slower.
 //
-// Fewer warps have longer work each, so with one token a warp has but two columns. The multiplications themselves are the limit
-// now: 16 for each weight. That is what tensor cores are for.
+// The multiplications themselves are the limit now: 16 for each weight. That is what tensor cores are for. With one token there is nothing
+// to share, and each warp has one column as before.
 #include <cstdint>
 #include <cuda_fp16.h>
 
 constexpr int WARPS = 4;
-
-__device__ __forceinline__ float code(uint32_t word, int i, float biased_zero)
-{
-	return __uint_as_float(0x4b000000 | (word >> 4 * i & 15)) - biased_zero;
-}
 
 template <int COLUMNS, int ROWS>
 __global__ void __launch_bounds__(32 * WARPS)
@@ -33,10 +28,10 @@ fused(const __half *x, const uint32_t *Wq, const __half *scales, const __half *z
 			const int n = min(n0 + j, N - 1);
 			const uint32_t word = Wq[(size_t)n * (K / 8) + c];
 			const size_t group = (size_t)n * (K / 128) + c / 16;
-			const float scale = __half2float(scales[group]), biased_zero = __half2float(zeros[group]) + 0x1p23f;
+			const float scale = __half2float(scales[group]), zero = __half2float(zeros[group]);
 #pragma unroll
 			for (int i = 0; i < 8; i++)
-				v[j][i] = code(word, i, biased_zero) * scale;
+				v[j][i] = ((float)(word >> 4 * i & 15) - zero) * scale;
 		}
 #pragma unroll
 		for (int m = 0; m < ROWS; m++) {
@@ -75,9 +70,9 @@ extern "C" void solve(const __half *x, const uint32_t *Wq, const __half *scales,
 		      const __half *residual, __half *y, void *workspace, int M, int N, int K)
 {
 	if (M == 1)
-		launch<2, 1>(x, Wq, scales, zeros, bias, residual, y, M, N, K);
+		launch<1, 1>(x, Wq, scales, zeros, bias, residual, y, M, N, K);
 	else if (M <= 4)
-		launch<4, 4>(x, Wq, scales, zeros, bias, residual, y, M, N, K);
+		launch<2, 4>(x, Wq, scales, zeros, bias, residual, y, M, N, K);
 	else
-		launch<4, 16>(x, Wq, scales, zeros, bias, residual, y, M, N, K);
+		launch<2, 16>(x, Wq, scales, zeros, bias, residual, y, M, N, K);
 }
