@@ -174,7 +174,7 @@ static bool say(struct span text, unsigned depth, struct buf *out)
 const char *saying_in(const char *lang, const char *text, struct arena *a)
 {
 	CLEANUP_BUF struct buf out = {0};
-	if (!text || strcmp(lang, "zh") || !say((struct span){text, strlen(text)}, 0, &out))
+	if (!text || !lang || strcmp(lang, "zh") || !say((struct span){text, strlen(text)}, 0, &out))
 		return text;
 	return arena_strdup(a, buf_str(&out));
 }

@@ -13,7 +13,7 @@ struct term {
 	FILE *file;
 	bool is_terminal, colour, utf8;
 	int width;			/* columns; 100 where it is no terminal */
-	const char *lang;		/* "en", unless whoever prints sets another (lang.h) */
+	const char *lang;		/* of who reads (lang.h); NULL: "en" */
 	struct arena *arena;		/* of what is said in it, while a page is made */
 };
 

@@ -231,14 +231,13 @@ void api_report(struct request *r)
 void api_ptx(struct request *r)
 {
 	struct store_judging j;
-	const char *ptx, *sass;
+	const char *ptx;
 	struct err e = {0};
-	if (!find_judging(r, &j) || !reply_stored(r, store_ptx(r->store, j.id, r->arena, &ptx, &sass, &e), &e, MESSAGE_conflict, NULL))
+	if (!find_judging(r, &j) || !reply_stored(r, store_ptx(r->store, j.id, r->arena, &ptx, &e), &e, MESSAGE_conflict, NULL))
 		return;
 	struct json_writer *w = reply_json(r, 200);
 	json_open(w, NULL, '{');
 	json_write_string(w, "ptx", ptx);
-	json_write_string(w, "sass", sass);
 	json_close(w, '}');
 }
 

@@ -298,7 +298,20 @@ static void put_case(struct json_writer *w, const struct store_case *c, const ch
 	json_close(w, '}');
 }
 
-static void put_timing(struct json_writer *w, const struct store_cases *cs)
+/* How a time on a GPU was come by: of the case of this name in the report; null where it was modelled. */
+static void put_measurement(struct json_writer *w, const cJSON *report, const struct store_case *c)
+{
+	const cJSON *r, *found = NULL;
+	cJSON_ArrayForEach(r, cJSON_GetObjectItemCaseSensitive(report, "cases")) {
+		const char *name = text_of(r, "name");
+		if (c->gpu && name && !strcmp(name, c->name) && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r, "gpu")) &&
+		    cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r, "timing")))
+			found = cJSON_GetObjectItemCaseSensitive(r, "measurement");
+	}
+	copy(w, "measurement", found);
+}
+
+static void put_timing(struct json_writer *w, const struct store_cases *cs, const cJSON *report)
 {
 	json_open(w, "timing", '[');
 	for (size_t i = 0; i < cs->n; i++) {
@@ -317,6 +330,7 @@ static void put_timing(struct json_writer *w, const struct store_cases *cs)
 		json_write_number(w, "cublas_us", c->cublas_us);
 		json_write_number(w, "bytes", c->bytes);
 		json_write_number(w, "flops", c->flops);
+		put_measurement(w, report, c);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -393,6 +407,18 @@ static void put_sentences(struct json_writer *w, const cJSON *report, const char
 	json_close(w, ']');
 }
 
+/* What else is to be told of a grading on a GPU: why it was not on the emulated device too, what there is nothing to compare with. */
+static void put_notes(struct json_writer *w, const cJSON *report, const char *lang)
+{
+	CLEANUP(arena_freep) struct arena *a = arena_new();
+	static const char *const names[] = {"not_emulated", "reference_note", "cublas_note"};
+	json_open(w, "notes", '[');
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (text_of(report, names[i]))
+			json_write_string(w, NULL, saying_in(lang, text_of(report, names[i]), a));
+	json_close(w, ']');
+}
+
 static void put_report(struct json_writer *w, const cJSON *report, const struct store_judging *j, const char *lang, bool whole)
 {
 	put_diagnostics(w, report);
@@ -403,6 +429,10 @@ static void put_report(struct json_writer *w, const cJSON *report, const struct 
 	copy(w, "modelled", cJSON_GetObjectItemCaseSensitive(report, "modelled"));
 	copy(w, "device_name", cJSON_GetObjectItemCaseSensitive(report, "device"));
 	copy(w, "seconds", cJSON_GetObjectItemCaseSensitive(report, "seconds"));
+	copy(w, "driver", cJSON_GetObjectItemCaseSensitive(report, "driver"));
+	copy(w, "read_gbs", cJSON_GetObjectItemCaseSensitive(report, "read_gbs"));
+	copy(w, "hardware", cJSON_GetObjectItemCaseSensitive(report, "hardware"));
+	put_notes(w, report, lang);
 	if (whole) {
 		copy(w, "seed", cJSON_GetObjectItemCaseSensitive(report, "seed"));
 		json_write_string(w, "note", j->note);
@@ -429,7 +459,7 @@ bool view_judging(struct request *r, const struct store_judging *j, unsigned sta
 	for (size_t i = 0; i < cs.n; i++)
 		put_case(w, &cs.at[i], r->lang, whole);
 	json_close(w, ']');
-	put_timing(w, &cs);
+	put_timing(w, &cs, report);
 	put_report(w, report, j, r->lang, whole);
 	json_close(w, '}');
 	return true;

@@ -274,12 +274,11 @@ static enum store_result put_case(struct store *s, int64_t judging, size_t numbe
 static enum store_result put_report(struct store *s, int64_t judging, const struct store_outcome *o, struct err *e)
 {
 	struct query q;
-	sql_query(&q, s, "INSERT INTO reports (judging, report, public_report, ptx, sass) VALUES ($1, $2, $3, $4, $5)");
+	sql_query(&q, s, "INSERT INTO reports (judging, report, public_report, ptx) VALUES ($1, $2, $3, $4)");
 	sql_put_int(&q, judging);
 	sql_put_blob(&q, o->report, o->report_size);
 	sql_put_blob(&q, o->report_public, o->report_public_size);
 	sql_put_text(&q, o->ptx);
-	sql_put_text(&q, o->sass);
 	return sql_run(&q, NULL, e, "reports");
 }
 

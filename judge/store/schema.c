@@ -95,7 +95,8 @@ static const char version_3[] =
 	"	by_user INTEGER REFERENCES users, created INTEGER NOT NULL, FOREIGN KEY (problem, version) REFERENCES versions,"
 	"	UNIQUE (problem, version, folder)) STRICT;"
 	"INSERT INTO editions (problem, version, folder, by_user, created)"
-	"	SELECT problem, version, folder, by_user, created FROM versions ORDER BY created;";
+	"	SELECT problem, version, folder, by_user, created FROM versions ORDER BY created;"
+	"ALTER TABLE reports DROP COLUMN sass;";
 
 static const char *const versions[SCHEMA_VERSION] = {version_1, version_2, version_3};
 

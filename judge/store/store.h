@@ -277,8 +277,8 @@ enum store_result store_cases(struct store *s, int64_t judging, struct arena *a,
 /* The report as report_json writes it, with profile.  whole: with the seed, and sizes of hidden cases (instructors); else without
  * (report_json_public): fit for the submission's owner.  NOT_FOUND: not finished. */
 enum store_result store_report(struct store *s, int64_t judging, bool whole, struct buf *out, struct err *e);
-/* NOT_FOUND: it did not compile, or has not yet.  *sass: NULL if there is none. */
-enum store_result store_ptx(struct store *s, int64_t judging, struct arena *a, const char **ptx, const char **sass, struct err *e);
+/* NOT_FOUND: it did not compile, or has not yet. */
+enum store_result store_ptx(struct store *s, int64_t judging, struct arena *a, const char **ptx, struct err *e);
 /* Queued: cancelled at once.  Running: asked for; the worker ends it within about a second.  CONFLICT: over already. */
 enum store_result store_cancel(struct store *s, int64_t judging, struct err *e);
 /* What waits and runs, in the order in which it will go; at most limit. */
@@ -512,7 +512,7 @@ struct store_outcome {
 	double score, efficiency, time_us;
 	const struct store_case *cases;
 	size_t n_cases;
-	const char *report, *report_public, *ptx, *sass;	/* ptx, sass: may be NULL */
+	const char *report, *report_public, *ptx;	/* ptx: may be NULL */
 	size_t report_size, report_public_size;
 };
 

@@ -117,23 +117,19 @@ enum store_result store_report(struct store *s, int64_t judging, bool whole, str
 	return rc == STORE_OK && !there ? tell_not_found(e, "judging %lld has no report", (long long)judging) : rc;
 }
 
-enum store_result store_ptx(struct store *s, int64_t judging, struct arena *a, const char **ptx, const char **sass, struct err *e)
+enum store_result store_ptx(struct store *s, int64_t judging, struct arena *a, const char **ptx, struct err *e)
 {
 	struct query q;
-	const char *p = NULL, *x = NULL;
-	sql_query(&q, s, "SELECT ptx, sass FROM reports WHERE judging = $1");
+	const char *p = NULL;
+	sql_query(&q, s, "SELECT ptx FROM reports WHERE judging = $1");
 	sql_put_int(&q, judging);
-	if (sql_row(&q)) {
+	if (sql_row(&q))
 		p = sql_get_text(&q, 0, a);
-		x = sql_get_text(&q, 1, a);
-	}
 	enum store_result rc = sql_done(&q, e, "reports");
 	if (rc == STORE_OK && !p)
 		return tell_not_found(e, "judging %lld has no PTX: it did not compile, or has not yet", (long long)judging);
-	if (rc == STORE_OK) {
+	if (rc == STORE_OK)
 		*ptx = p;
-		*sass = x;
-	}
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <time.h>
 
 __attribute__((constructor)) static void play_device(int argc, char **argv)
 {
@@ -372,6 +373,39 @@ TEST_WITHIN(memory_of_the_device_process_is_limited, 60)
 	CHECK_EQ(session_load(s, &c, &e), -1);
 	CHECK_MSG(session_dead(s) && session_exhausted(s), "%s", e.text);
 	session_close(s);
+}
+
+/* The only child of a process, or of its thread that has any. */
+static pid_t child_of(pid_t parent)
+{
+	char path[64], text[32] = "";
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
+	FILE *f = fopen(path, "re");
+	CHECK(f);
+	size_t n = fread(text, 1, sizeof text - 1, f);
+	fclose(f);
+	CHECK_MSG(n && atoi(text) > 0, "%d has no child", (int)parent);
+	return atoi(text);
+}
+
+/* Of a crash the program may be to blame; not of somebody's SIGKILL, be it sent to the device process or to its supervisor. */
+TEST(a_killed_device_process_is_told_from_a_crashed_one)
+{
+	for (int program = 0; program < 2; program++) {
+		struct session *s = open_session();
+		struct err e = {0};
+		pid_t supervisor = child_of(getpid());
+		CHECK_EQ(kill(program ? child_of(supervisor) : supervisor, SIGKILL), 0);
+		for (int i = 0; i < 500 && session_reset(s, &e) == 0; i++)		/* it may answer once more */
+			nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+		CHECK_EQ(e.kind, ERR_SYSTEM);
+		CHECK_MSG(session_dead(s) && session_killed(s) && !session_exhausted(s), "%s", e.text);
+		session_close(s);
+	}
+	struct fixture x;
+	solve_with(&x, SOLVE "{ launch(&crash, 0); cudaDeviceSynchronize(); }");
+	CHECK_MSG(session_dead(x.s) && !session_killed(x.s), "%s", x.e.text);
+	finish(&x);
 }
 
 TEST(unknown_device_names_the_form)

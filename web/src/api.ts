@@ -17,6 +17,10 @@ export interface Quota { limit: number; remaining: number; reset: number }
 let quota: Quota | null = null;
 export const lastQuota = () => quota;
 
+let signedOut = () => {};
+/** What to do when the server knows one no more: the session is over, or was ended from elsewhere. */
+export const onSignedOut = (f: () => void) => { signedOut = f; };
+
 let language = "en";
 export const speak = (lang: string) => { language = lang; };
 
@@ -61,6 +65,7 @@ async function call(method: string, path: string, body?: unknown, signal?: Abort
 		throw new ApiError(0, "offline", "", null, null);
 	}
 	noteQuota(r);
+	if (r.status === 401 && path !== "/session") signedOut();
 	if (!r.ok) throw await failure(r);
 	return r;
 }
@@ -102,7 +107,7 @@ export const api = {
 	submission: (id: number | string) => get<Submission>(`/submissions/${at(id)}`),
 	judging: (id: number) => get<Judging>(`/judgings/${id}`),
 	cancel: (id: number) => json<Judging>("POST", `/judgings/${id}/cancel`),
-	ptx: (id: number) => get<{ ptx: string | null; sass: string | null }>(`/judgings/${id}/ptx`),
+	ptx: (id: number) => get<{ ptx: string }>(`/judgings/${id}/ptx`),
 	rejudgeOne: (id: number) => json<JudgingShort>("POST", `/submissions/${id}/rejudge`),
 	rejudge: (q: { problem?: string; verdict?: string; user?: string; since?: string; until?: string; preview: boolean }) =>
 		json<{ count: number } & Partial<Rejudge>>("POST", "/rejudges", q),

@@ -24,12 +24,12 @@ const scaled = (x: number, unit: string, step: [number, string][]) => {
 export const bytes = (x: number | null | undefined) =>
 	x === null || x === undefined ? NONE : scaled(x, "B", [[999.5e9, "T"], [999.5e6, "G"], [999.5e3, "M"], [999.5, "k"]].map(([s, p]) => [(s as number) / 0.9995, p as string]));
 
-export function micros(us: number | null | undefined): string {
+export function micros(us: number | null | undefined, digits = 3): string {
 	if (us === null || us === undefined) return NONE;
-	if (us >= 999.5e3) return `${(us / 1e6).toPrecision(3)} s`;
-	if (us >= 999.5) return `${(us / 1e3).toPrecision(3)} ms`;
-	if (us < 0.9995) return `${(us * 1e3).toPrecision(3)} ns`;
-	return `${us.toPrecision(3)} µs`;
+	if (us >= 999.5e3) return `${(us / 1e6).toPrecision(digits)} s`;
+	if (us >= 999.5) return `${(us / 1e3).toPrecision(digits)} ms`;
+	if (us < 0.9995) return `${(us * 1e3).toPrecision(digits)} ns`;
+	return `${us.toPrecision(digits)} µs`;
 }
 
 export const flops = (x: number) => scaled(x, "FLOP/s", [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"]]);

@@ -1,5 +1,5 @@
 // Who is signed in, and what this site offers.
-import { api } from "./api";
+import { api, onSignedOut } from "./api";
 import { t } from "./i18n";
 import { store, useStore } from "./store";
 import type { Device, Role, Site, User } from "./types";
@@ -19,6 +19,8 @@ export function setUser(user: User | null): void {
 export async function loadSite(): Promise<void> {
 	site.set(await api.site());
 }
+
+onSignedOut(() => { if (site.get()?.user) setUser(null); });
 
 /** A modelled device never looks like a real one. */
 export const deviceName = (d: Device) => (d.kind === "emulated" ? `${d.name} (${t("kind_emulated")})` : d.name);

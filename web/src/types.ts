@@ -87,7 +87,8 @@ export interface Rank {
 	when: string;
 }
 export interface Point { submission: number | null; mine: boolean; efficiency: number | null; time_us: number; bytes: number; flops: number; case: string }
-export interface Points extends List<Point> { roof: { peak_gbs: number; peak_flops: number } | null }
+export interface Points extends List<Point> { /** peak_flops: null where nothing timed tells of it. */
+	roof: { peak_gbs: number | null; peak_flops: number | null } | null }
 
 export interface Wrong { tensor: string; index: number; expected: Figure; got: Figure; bound: Figure }
 export interface Fault {
@@ -137,8 +138,29 @@ export interface Book {
 	scratch_bytes?: number;
 	host_copy_bytes?: number;
 }
+export interface Clocks { sm_mhz: number; memory_mhz: number; temperature: number; watts: number | null; throttle: number }
+export interface Measurement {
+	sets: number;
+	passes: number;
+	low_us: number | null;
+	high_us: number | null;
+	spread: number | null;
+	cold_us: number | null;
+	disturbed: boolean;
+	before: Clocks;
+	after: Clocks;
+}
+export interface Hardware {
+	note: string | null;
+	launches: number;
+	measured_us: number | null;
+	modelled_us: number | null;
+	counters: Record<string, { gpu: number | null; emulated: number | null }>;
+}
 export interface Timing {
 	name: string;
+	gpu?: boolean;
+	measurement?: Measurement | null;
 	sizes: Record<string, number>;
 	time_us: number;
 	floor_us: number;
@@ -184,6 +206,10 @@ export interface Judging extends JudgingShort {
 	worker?: string | null;
 	modelled?: boolean | null;
 	device_name?: string | null;
+	driver?: string | null;
+	read_gbs?: number | null;
+	hardware?: Hardware | null;
+	notes?: string[];
 }
 export type Scope = "full" | "samples";
 export interface Submission {

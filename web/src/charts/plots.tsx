@@ -1,12 +1,12 @@
 // The plots: plain SVG, d3-scale for the axes. Each stands beside a table of the same figures, which the caller gives.
-import { scaleLinear, scaleLog } from "d3-scale";
+import { scaleLog } from "d3-scale";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { flops as rate, micros, percent, short, times } from "../format";
 import { t } from "../i18n";
 import type { Point, Points, Timing } from "../types";
 import { TableBox } from "../ui/parts";
-import { batchOf, decades, pointAt, ridge, roofAt } from "./scale";
+import { batchOf, decades, pointAt, ridge, roofAt, steps } from "./scale";
 
 const pad = { left: 64, right: 16, top: 12, bottom: 40 };
 
@@ -58,13 +58,15 @@ const powers = (lo: number, hi: number, base: number) => {
 
 /** Every kernel under the roof of the device. `current`: the submission that is shown. */
 export function Roofline({ points, current }: { points: Points; current: number | null }) {
-	const roof = points.roof;
+	// Where nothing tells of the flat part, the slope goes on.
+	const roof = points.roof?.peak_gbs ? { peak_gbs: points.roof.peak_gbs, peak_flops: points.roof.peak_flops ?? Infinity } : null;
+	const flat = roof !== null && Number.isFinite(roof.peak_flops);
 	const shown = points.items.filter((p) => p.bytes > 0 && p.flops > 0 && p.time_us > 0);
-	if (!roof || !roof.peak_gbs || !roof.peak_flops || !shown.length) return null;
+	if (!roof || !shown.length) return null;
 	const rank = (p: Point) => (p.submission !== null && p.submission === current ? 2 : p.mine ? 1 : 0);
 	const all = shown.map((p) => ({ p, ...pointAt(p), kind: rank(p) })).sort((a, b) => a.kind - b.kind);
-	const [x0, x1] = decades([...all.map((a) => a.x / 2), ...all.map((a) => a.x * 2), ridge(roof) * 2]);
-	const [y0, y1] = decades([...all.map((a) => a.y * 0.7), roof.peak_flops * 1.3, roofAt(roof, x0)]);
+	const [x0, x1] = decades([...all.map((a) => a.x / 2), ...all.map((a) => a.x * 2), ...(flat ? [ridge(roof) * 2] : [])]);
+	const [y0, y1] = decades([...all.map((a) => a.y * 0.7), ...(flat ? [roof.peak_flops * 1.3] : all.map((a) => roofAt(roof, a.x) * 1.3)), roofAt(roof, x0)]);
 	const kinds = ["other", "mine", "now"] as const;
 	const table = (
 		<TableBox label={t("roofline")}>
@@ -82,19 +84,20 @@ export function Roofline({ points, current }: { points: Points; current: number 
 				const h = Math.min(320, Math.max(230, w * 0.55));
 				const x = scaleLog().domain([x0, x1]).range([pad.left, w - pad.right]);
 				const y = scaleLog().domain([y0, y1]).range([h - pad.bottom, pad.top]);
-				const k = ridge(roof);
+				const k = flat ? ridge(roof) : Math.min(x1, y1 / (roof.peak_gbs * 1e9));
+				const top = roofAt(roof, k), end = flat ? x1 : k;
 				const left = Math.max(x0, y0 / (roof.peak_gbs * 1e9));
-				const line = `M${x(left)} ${y(roofAt(roof, left))}L${x(k)} ${y(roof.peak_flops)}L${x(x1)} ${y(roof.peak_flops)}`;
-				const slope = (Math.atan2(y(roof.peak_flops) - y(roofAt(roof, left)), x(k) - x(left)) * 180) / Math.PI;
+				const line = `M${x(left)} ${y(roofAt(roof, left))}L${x(k)} ${y(top)}L${x(end)} ${y(top)}`;
+				const slope = (Math.atan2(y(top) - y(roofAt(roof, left)), x(k) - x(left)) * 180) / Math.PI;
 				const mid = Math.sqrt(left * k);
 				return (
-					<svg width={w} height={h} role="img" aria-labelledby={id}>
+					<svg width={w} height={h} role="group" aria-labelledby={id}>
 						<Axes w={w} h={h} x={{ at: x, ticks: powers(x0, x1, 10), text: (v) => String(Number(v.toPrecision(3))), label: t("intensity_axis") }}
 							y={{ at: y, ticks: powers(y0, y1, 10), text: (v) => rate(v).replace(".00", "").replace(/\.0 /, " ").replace("FLOP/s", "F/s"), label: t("rate") }} />
-						<path d={`${line}L${x(x1)} ${h - pad.bottom}L${x(left)} ${h - pad.bottom}Z`} class="under-roof" />
+						<path d={`${line}L${x(x1)} ${y(top)}L${x(x1)} ${h - pad.bottom}L${x(left)} ${h - pad.bottom}Z`} class="under-roof" />
 						<path d={line} class="roof" />
 						<text class="roof-label" text-anchor="middle" transform={`translate(${x(mid)} ${y(roofAt(roof, mid)) - 8}) rotate(${slope})`}>{short(roof.peak_gbs / 1000)} TB/s</text>
-						<text class="roof-label" text-anchor="end" x={w - pad.right - 4} y={y(roof.peak_flops) - 6}>{rate(roof.peak_flops)}</text>
+						{flat && <text class="roof-label" text-anchor="end" x={w - pad.right - 4} y={y(top) - 6}>{rate(roof.peak_flops)}</text>}
 						{all.map(({ p, x: px, y: py, kind }, i) => {
 							const dot = <circle key={i} cx={x(px)} cy={y(py)} r={kind === 2 ? 6 : kind === 1 ? 4.5 : 3.5} class={`dot ${kinds[kind]}`}><title>{`${p.submission !== null ? `#${p.submission} ` : ""}${p.case}: ${micros(p.time_us)}, ${percent(p.efficiency)}`}</title></circle>;
 							return p.submission !== null && kind !== 2 ? <a key={i} href={`/submissions/${p.submission}`} aria-label={`#${p.submission} ${p.case}`} tabIndex={-1}>{dot}</a> : dot;
@@ -117,7 +120,7 @@ export function Speedup({ timing }: { timing: Timing[] }) {
 	if (new Set(rows.map((r) => r.m)).size < 2) return null;
 	const series = (["reference", "cublas"] as const).filter((s) => rows.some((r) => r[s] !== null));
 	const values = rows.flatMap((r) => [r.reference, r.cublas]).filter((v): v is number => v !== null);
-	const top = Math.max(1.2, ...values) * 1.1;
+	const bottom = Math.min(0.8, ...values) / 1.15, top = Math.max(1.25, ...values) * 1.15;
 	const table = (
 		<TableBox label={t("speedup")}>
 			<table>
@@ -131,10 +134,11 @@ export function Speedup({ timing }: { timing: Timing[] }) {
 			{(w, id) => {
 				const h = Math.min(280, Math.max(210, w * 0.5));
 				const x = scaleLog().base(2).domain([rows[0]!.m, rows[rows.length - 1]!.m]).range([pad.left + 14, w - pad.right - 14]);
-				const y = scaleLinear().domain([0, top]).nice(5).range([h - pad.bottom, pad.top]);
+				// Twice as fast and half as fast are as far from even.
+				const y = scaleLog().domain([bottom, top]).range([h - pad.bottom, pad.top]);
 				return (
 					<svg width={w} height={h} role="img" aria-labelledby={id}>
-						<Axes w={w} h={h} x={{ at: x, ticks: [...new Set(rows.map((r) => r.m))], text: String, label: t("batch_axis") }} y={{ at: y, ticks: y.ticks(5), text: (v) => `${v}×`, label: t("speedup_axis") }} />
+						<Axes w={w} h={h} x={{ at: x, ticks: [...new Set(rows.map((r) => r.m))], text: String, label: t("batch_axis") }} y={{ at: y, ticks: steps(bottom, top), text: (v) => `${v}×`, label: t("speedup_axis") }} />
 						<line x1={pad.left} x2={w - pad.right} y1={y(1)} y2={y(1)} class="even" />
 						{series.map((s) => {
 							const own = rows.filter((r) => r[s] !== null);

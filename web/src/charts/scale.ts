@@ -10,12 +10,23 @@ export function decades(values: readonly number[], base = 10): [number, number] 
 }
 
 /** What the roof allows at an intensity (flop a byte): memory's slope, then the flat top. */
-export const roofAt = (roof: { peak_gbs: number; peak_flops: number }, intensity: number) => Math.min(roof.peak_flops, intensity * roof.peak_gbs * 1e9);
+export interface Roof { peak_gbs: number; peak_flops: number }
+export const roofAt = (roof: Roof, intensity: number) => Math.min(roof.peak_flops, intensity * roof.peak_gbs * 1e9);
 
-export const ridge = (roof: { peak_gbs: number; peak_flops: number }) => roof.peak_flops / (roof.peak_gbs * 1e9);
+export const ridge = (roof: Roof) => roof.peak_flops / (roof.peak_gbs * 1e9);
 
 /** A kernel on the roofline: intensity of the work that nobody can avoid, and the rate at which it was done. */
 export const pointAt = (p: { bytes: number; flops: number; time_us: number }) => ({ x: p.flops / p.bytes, y: p.flops / (p.time_us * 1e-6) });
 
 /** The batch size of a timing case: the size called M, or B. */
 export const batchOf = (sizes: Record<string, number>) => sizes["M"] ?? sizes["B"] ?? null;
+
+/** Round figures on a logarithmic axis: 1, 2, 5, 10 ... between the two. */
+export function steps(lo: number, hi: number): number[] {
+	const out: number[] = [];
+	for (let e = Math.floor(Math.log10(lo)); e <= Math.log10(hi); e++) for (const m of [1, 2, 5]) {
+		const v = Number((m * Math.pow(10, e)).toPrecision(1));
+		if (v >= lo && v <= hi) out.push(v);
+	}
+	return out;
+}

@@ -1,4 +1,4 @@
-// PTX and SASS for the highlighter: comments, directives, registers, opcodes, numbers, labels.
+// PTX for the highlighter: comments, directives, registers, opcodes, numbers, labels.
 import type { StreamParser } from "@codemirror/language";
 
 export const assembly: StreamParser<{ block: boolean; start: boolean }> = {

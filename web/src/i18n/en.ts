@@ -14,14 +14,14 @@ export const en = {
 	solved: "Solved", unsolved: "Not solved", tried: "Tried", untried: "Not tried", best: "Your best", acceptance: "Acceptance", no_problems: "No problem fits.", hidden: "hidden", shown: "shown",
 	level_easy: "Easy", level_medium: "Medium", level_hard: "Hard",
 	// problem
-	problem: "Problem", statement: "Statement", result: "Result", runs: "My runs", code: "Code", assembly: "PTX and SASS", leaderboard: "Leaderboard", hints: "Hints", show_hint: "Show hint {n} of {all}",
+	problem: "Problem", statement: "Statement", result: "Result", runs: "My runs", code: "Code", leaderboard: "Leaderboard", hints: "Hints", show_hint: "Show hint {n} of {all}",
 	limits_and_score: "Limits and score", score: "Score", score_text: "{correct} for right answers, {efficiency} for speed; all of them at {full} of the floor", medals: "Medals", timed_on: "Timed ({device})",
 	limit_name_seconds: "Seconds a case", limit_name_memory_bytes: "Host memory", limit_name_instructions: "Instructions a launch", limit_name_compile_seconds: "Seconds to compile", limit_name_compile_bytes: "Memory to compile",
 	rule_max_launches: "Kernel launches at most", rule_scratch_bytes: "Scratch memory at most", rule_max_intermediate_bytes: "Intermediates in memory at most", rule_max_weight_passes: "Reads of the weights at most",
 	editor_label: "Your solution. Press Esc, then Tab, to leave the editor.", source_label: "Source of the submission", open_file: "Open file", reset: "Reset", reset_ask: "Replace your draft by the starter code? The draft is gone then, unless you undo at once.", reset_yes: "Replace it",
 	device: "Device", run_samples: "Run samples", submit: "Submit", sign_in_to_submit: "Sign in to submit", too_large: "That file is too large: at most {max}.", quota: "{n} of {all} left this minute", resize: "Width of the panes",
 	no_result: "Nothing judged yet. {key}+' runs the samples, {key}+Enter submits.", no_runs: "No runs yet.", no_ptx: "There is no PTX: it comes with a judging that compiled.",
-	ptx_hint: "Click a line to see what belongs to it on the other side.", ptx_stale: "Stale: the source was edited since.", ptx_label: "PTX of the submission", sass_label: "SASS of the submission",
+	ptx_hint: "Click a line to see what belongs to it on the other side.", ptx_stale: "Stale: the source was edited since.", ptx_label: "PTX of the submission",
 	heat_title: "{share} of the instructions: {instructions}; sectors {sectors}; bank conflicts {conflicts}",
 	cm_find: "Find", cm_replace: "Replace", cm_next: "Next", cm_previous: "Previous", cm_all: "All", cm_case: "match case", cm_word: "by word", cm_regexp: "regexp", cm_replace_all: "replace all",
 	// judging
@@ -43,6 +43,10 @@ export const en = {
 	edit_statement: "Edit statement", statement_label: "The statement in Markdown. Press Esc, then Tab, to leave the editor.", text: "Text", edition_n: "edition {n}", came_with_judge: "came with the judge", no_statement: "There is no statement in this language yet.",
 	discard: "Discard changes", saved_edition: "Saved: edition {n}.", draft_shown: "This is your draft, not saved yet.", saved_first: "Saved first by {who}, {when}: their text against yours", take_theirs: "Take theirs", save_mine: "Save mine over it",
 	judging: "Judging", judging_n: "Judging {n}", version: "Version", seed: "seed", modelled: "Times are modelled, not measured.",
+	measurement: "Measurement", measurement_text: "On {device}, driver {driver}; each time is the median of replays over several input sets, on cold caches.", measured_peak: "The floor is made of {gbs} GB/s, the peak measured on this GPU.", confidence: "95 % sure", plus_minus: "± {part}", spread: "Spread", passes: "Passes × sets", cold: "Alone, cold", sm_clock: "SM MHz", memory_clock: "Memory MHz",
+	disturbed: "A measurement was disturbed: clocks changed, or times were not steady. Submit again when the GPU is quiet.",
+	both_counters: "Counters of both devices", counter: "Counter", ratio: "Ratio", measured_modelled: "The case takes {measured} on the GPU; the model says {modelled}.",
+	count_instructions: "Warp instructions (emulated: of PTX; GPU: of SASS)", count_global_load_requests: "Global load requests", count_global_load_sectors: "Global load sectors", count_global_store_requests: "Global store requests", count_global_store_sectors: "Global store sectors", count_shared_load_wavefronts: "Shared load wavefronts", count_shared_load_conflicts: "Bank conflicts of loads", count_shared_store_wavefronts: "Shared store wavefronts", count_shared_store_conflicts: "Bank conflicts of stores", count_dram_read_bytes: "Bytes read from DRAM", count_dram_write_bytes: "Bytes written to DRAM",
 	roofline: "Roofline", intensity: "FLOP a byte", intensity_axis: "work needed: FLOP a byte", rate: "FLOP/s", someone: "someone", legend_other: "others", legend_mine: "your runs", legend_now: "this run",
 	speedup: "Speedup by batch size", batch_axis: "batch size M", speedup_axis: "times as fast",
 	// submissions

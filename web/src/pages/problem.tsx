@@ -18,6 +18,8 @@ import { Outcome, SolvedMark } from "../ui/verdict";
 import { phrases, PtxPane, useMarks } from "../ui/workbench";
 
 const draftKey = (id: string) => `draft:${id}`;
+/** The submission that this tab of the browser shows, so that a reload finds it again. */
+const sentKey = (id: string) => `sent:${id}`;
 const mod = isMac ? "⌘" : "Ctrl";
 
 function Facts({ problem }: { problem: Problem }) {
@@ -153,6 +155,12 @@ function Bench({ problem }: { problem: Problem }) {
 	const [ready, setReady] = useState<CodeView | null>(null);
 	const { judging, error: followError, cancel } = useJudging(sent?.submission.judging.id ?? null, () => setTurn((n) => n + 1));
 	const fresh = sent !== null && sent.source === text;
+	useEffect(() => {
+		const id = sessionStorage.getItem(sentKey(problem.id));
+		const stop = new AbortController();
+		if (id && user) api.submission(id)(stop.signal).then((s) => setSent((now) => now ?? { submission: s, source: s.source ?? "" }), () => sessionStorage.removeItem(sentKey(problem.id)));
+		return () => stop.abort();
+	}, [problem.id, user?.name]);
 	useMarks(ready, judging, fresh);
 
 	const submit = async (scope: Scope) => {
@@ -164,6 +172,7 @@ function Bench({ problem }: { problem: Problem }) {
 		try {
 			const submission = await api.submit({ problem: problem.id, source, device: chosen, scope });
 			setSent({ submission, source });
+			sessionStorage.setItem(sentKey(problem.id), String(submission.id));
 			setText(source);
 			setTurn((n) => n + 1);
 			setTab("result");
@@ -220,7 +229,7 @@ function Bench({ problem }: { problem: Problem }) {
 	return (
 		<div class="bench">
 			<div class="narrow-switch segmented" role="group" aria-label={t("view")}>
-				<button type="button" aria-pressed={show === "left"} onClick={() => setShow("left")}>{t(tab === "ptx" ? "assembly" : tab)}</button>
+				<button type="button" aria-pressed={show === "left"} onClick={() => setShow("left")}>{tab === "ptx" ? "PTX" : t(tab)}</button>
 				<button type="button" aria-pressed={show === "right"} onClick={() => setShow("right")}>{t("code")}</button>
 			</div>
 			<Split name="bench" show={show} left={left} right={

@@ -5,7 +5,7 @@ import { nextProblem } from "../paths";
 import { bytes, count, micros, percent, score, short, sizes, times, value } from "../format";
 import { useLoad } from "../hooks";
 import { t, useLanguage, word } from "../i18n";
-import type { Book, Case, Diagnostic, Judging, Line, Score, Timing } from "../types";
+import type { Book, Case, Diagnostic, Hardware, Judging, Line, Measurement, Score, Timing } from "../types";
 import { Icon } from "./icons";
 import { lazy, Meter, TableBox } from "./parts";
 import { stageName, TierMark, tone, verdictName, VerdictMark } from "./verdict";
@@ -109,7 +109,7 @@ function Cases({ cases, onLine }: { cases: Case[]; onLine?: (n: number) => void 
 									<td>{c.verdict ? <VerdictMark verdict={c.verdict} long={false} /> : <span class="faint">{t("not_run")}</span>}</td>
 									<td>
 										{more ? <button type="button" class="link" aria-expanded={open === i} onClick={() => setOpen(open === i ? null : i)}>{c.name}</button> : c.name}
-										{c.visible && <span class="tag">{t("sample")}</span>}
+										{c.visible && <span class="tag">{t("sample")}</span>}{c.gpu && <span class="tag">{t("kind_gpu")}</span>}
 									</td>
 									<td class="num small">{c.sizes ? sizes(c.sizes) : <span class="faint">{t("hidden")}</span>}</td>
 									<td class="n">{r === null ? (c.error_ratio ?? "–") : <span class="meter"><svg class="bar" viewBox="0 0 48 6" preserveAspectRatio="none" aria-hidden="true"><rect width="48" height="6" rx="1" class="rail" /><rect width={48 * ratioShare(r)} height="6" rx="1" class={r > 1 ? "fill bad" : "fill"} /></svg>{short(r)}</span>}</td>
@@ -134,13 +134,61 @@ function Times({ timing, modelled }: { timing: Timing[]; modelled: boolean }) {
 				<table class="figures">
 					<thead><tr><th>{t("case")}</th><th>{t("sizes")}</th><th class="n">{t("time")}</th><th class="n">{t("floor")}</th><th class="n">{t("efficiency")}</th>{reference && <th class="n">{t("vs_reference")}</th>}{cublas && <th class="n">{t("vs_cublas")}</th>}</tr></thead>
 					<tbody>{timing.map((c, i) => (
-						<tr key={i}><td>{c.name}</td><td class="num small">{sizes(c.sizes)}</td><td class="n">{micros(c.time_us)}</td><td class="n">{micros(c.floor_us)}</td><td class="n"><Meter value={c.efficiency} /></td>
+						<tr key={i}><td>{c.name}</td><td class="num small">{sizes(c.sizes)}</td><td class="n">{micros(c.time_us)}{c.measurement && <><br /><span class="faint small" title={interval(c.measurement)}>{t("plus_minus", { part: percent(halfWidth(c.measurement, c.time_us), 1) })}</span></>}</td><td class="n">{micros(c.floor_us)}</td><td class="n"><Meter value={c.efficiency} /></td>
 							{reference && <td class="n">{times(c.reference_us ? c.reference_us / c.time_us : null)}</td>}{cublas && <td class="n">{times(c.cublas_us ? c.cublas_us / c.time_us : null)}</td>}</tr>
 					))}</tbody>
 				</table>
 			</TableBox>
+			{timing.some((c) => c.measurement?.disturbed) && <p class="disturbed" role="note"><Icon name="warn" /> {t("disturbed")}</p>}
 			{timing.map((c) => c.limiter && <p key={c.name} class="limiter">{timing.length > 1 && <b>{c.name}: </b>}{t("limited_by")} <b>{word("limit_", c.limiter)}</b></p>)}
 			{modelled && <p class="limiter">{t("modelled")}</p>}
+		</section>
+	);
+}
+
+const interval = (m: Measurement) => `${micros(m.low_us, 4)} – ${micros(m.high_us, 4)}`;
+/** Of the 95 % confidence interval, as a part of the time. */
+const halfWidth = (m: Measurement, us: number) => (m.low_us === null || m.high_us === null ? null : Math.max(m.high_us - us, us - m.low_us) / us);
+const megahertz = (a: number, b: number) => (a === b || !b ? `${a}` : `${a} → ${b}`);
+
+/** How times on a GPU were come by, for whoever doubts them. */
+function Measured({ judging, timing }: { judging: Judging; timing: (Timing & { measurement: Measurement })[] }) {
+	return (
+		<section>
+			<details>
+				<summary><h3>{t("measurement")}</h3></summary>
+				<p class="limiter">{t("measurement_text", { device: judging.device_name ?? judging.device, driver: judging.driver ?? "–" })} {judging.read_gbs ? t("measured_peak", { gbs: Math.round(judging.read_gbs) }) : ""}</p>
+				<TableBox label={t("measurement")}>
+					<table class="figures">
+						<thead><tr><th>{t("case")}</th><th class="n">{t("confidence")}</th><th class="n">{t("spread")}</th><th class="n">{t("passes")}</th><th class="n">{t("cold")}</th><th class="n">{t("sm_clock")}</th><th class="n">{t("memory_clock")}</th><th class="n">°C</th><th class="n">W</th></tr></thead>
+						<tbody>{timing.map(({ name, measurement: m }) => (
+							<tr key={name}><td>{name}{m.disturbed && <> <Icon name="warn" /><span class="hidden">{t("disturbed")}</span></>}</td><td class="n">{interval(m)}</td><td class="n">{percent(m.spread, 2)}</td><td class="n">{m.passes} × {m.sets}</td><td class="n">{micros(m.cold_us)}</td>
+								<td class="n">{megahertz(m.before.sm_mhz, m.after.sm_mhz)}</td><td class="n">{megahertz(m.before.memory_mhz, m.after.memory_mhz)}</td><td class="n">{m.after.temperature}</td><td class="n">{m.after.watts === null ? "–" : Math.round(m.after.watts)}</td></tr>
+						))}</tbody>
+					</table>
+				</TableBox>
+			</details>
+		</section>
+	);
+}
+
+/** What both devices counted of one case. */
+function Counters({ hardware }: { hardware: Hardware }) {
+	const lang = useLanguage();
+	const rows = Object.entries(hardware.counters);
+	return (
+		<section>
+			<details>
+				<summary><h3>{t("both_counters")}</h3></summary>
+				{hardware.note && <p class="limiter">{hardware.note}</p>}
+				{hardware.measured_us !== null && hardware.modelled_us !== null && <p class="limiter">{t("measured_modelled", { measured: micros(hardware.measured_us), modelled: micros(hardware.modelled_us) })}</p>}
+				{rows.length > 0 && <TableBox label={t("both_counters")}>
+					<table class="figures">
+						<thead><tr><th>{t("counter")}</th><th class="n">{t("kind_gpu")}</th><th class="n">{t("kind_emulated")}</th><th class="n">{t("ratio")}</th></tr></thead>
+						<tbody>{rows.map(([k, v]) => <tr key={k}><td>{word("count_", k)}</td><td class="n">{count(v.gpu, lang)}</td><td class="n">{count(v.emulated, lang)}</td><td class="n">{v.gpu && v.emulated !== null ? (v.emulated / v.gpu).toFixed(3) : "–"}</td></tr>)}</tbody>
+					</table>
+				</TableBox>}
+			</details>
 		</section>
 	);
 }
@@ -233,6 +281,9 @@ export function Result({ judging, rules, onLine, onCancel, next }: {
 	const done = judging.state === "done";
 	const points = useLoad((s) => (done && judging.timing?.length ? api.points(judging.problem, judging.device)(s) : Promise.resolve(null)), `points:${judging.id}:${done}`);
 	const gone = judging.diagnostics ?? [];
+	// On a GPU some cases are timed by the model too: those are no times of this device.
+	const timing = (judging.timing ?? []).filter((c) => (c.gpu ?? false) === !(judging.modelled ?? true));
+	const measured = timing.filter((c): c is Timing & { measurement: Measurement } => Boolean(c.measurement));
 	return (
 		<article class="result">
 			<Head judging={judging} onCancel={onCancel} />
@@ -243,13 +294,16 @@ export function Result({ judging, rules, onLine, onCancel, next }: {
 			{judging.efficiency !== null && judging.efficiency !== undefined && <Gauge efficiency={judging.efficiency} rules={rules} />}
 			{gone.length > 0 && <Diagnostics list={gone} onLine={onLine} />}
 			{judging.advice && judging.advice.length > 0 && <section><h3>{t("advice")}</h3><ul class="advice">{judging.advice.map((a, i) => <li key={i}><Icon name="arrow" /><span>{a}</span></li>)}</ul></section>}
-			{judging.timing && judging.timing.length > 0 && <Times timing={judging.timing} modelled={judging.modelled ?? false} />}
+			{timing.length > 0 && <Times timing={timing} modelled={judging.modelled ?? false} />}
+			{judging.notes?.map((n) => <p key={n} class="limiter">{n}</p>)}
+			{measured.length > 0 && <Measured judging={judging} timing={measured} />}
 			{points.data && <Roofline points={points.data} current={judging.submission} />}
-			{judging.timing && judging.timing.length > 1 && <Speedup timing={judging.timing} />}
+			{timing.length > 1 && <Speedup timing={timing} />}
 			{judging.cases?.some((c) => c.verdict) && <Cases key={`${judging.id}${judging.state}`} cases={judging.cases} onLine={onLine} />}
 			{judging.book && <BookOf book={judging.book} />}
+			{judging.hardware && <Counters hardware={judging.hardware} />}
 			{judging.lines && judging.lines.length > 0 && <Lines lines={judging.lines} onLine={onLine} />}
-			{done && <p class="fine">{t("judging_n", { n: judging.id })} · {judging.device} · {t("version")} {judging.version.slice(0, 8)}{judging.seed && <> · {t("seed")} {judging.seed}</>} · {verdictName(judging.verdict ?? "SE")}</p>}
+			{done && <p class="fine">{t("judging_n", { n: judging.id })} · {judging.device}{judging.device_name && ` (${judging.device_name})`} · {t("version")} {judging.version.slice(0, 8)}{judging.seed && <> · {t("seed")} {judging.seed}</>} · {verdictName(judging.verdict ?? "SE")}</p>}
 		</article>
 	);
 }

@@ -1,6 +1,6 @@
 // What the page of a problem and that of a submission share: the source with its marks, and the PTX that it became.
 import type { RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { api } from "../api";
 import { linkPtx } from "../editor/link";
 import type { CodeView, Heat } from "../editor/view";
@@ -39,34 +39,27 @@ export function useMarks(view: CodeView | null, judging: Judging | null, fresh: 
 	}, [view, judging, fresh, lang]);
 }
 
-/** PTX or SASS; the line under the cursor in either marks its lines in the other. */
+/** The line under the cursor in PTX or source marks its lines in the other. */
 export function PtxPane({ judging, name, source, line, fresh }: { judging: Judging; name: string; source: RefObject<CodeView | null>; line: number; fresh: boolean }) {
 	const loaded = useLoad(api.ptx(judging.id), `ptx:${judging.id}`);
-	const [kind, setKind] = useState<"ptx" | "sass">("ptx");
-	const text = kind === "ptx" ? loaded.data?.ptx : loaded.data?.sass;
-	const link = useMemo(() => (loaded.data?.ptx ? linkPtx(loaded.data.ptx, name) : null), [loaded.data, name]);
+	const text = loaded.data?.ptx;
+	const link = useMemo(() => (text ? linkPtx(text, name) : null), [text, name]);
 	const view = useRef<CodeView | null>(null);
 	useEffect(() => {
-		if (kind === "ptx" && fresh && link) view.current?.mark(link.ptx.get(line) ?? [], true);
-	}, [line, link, kind, fresh]);
+		if (fresh && link) view.current?.mark(link.ptx.get(line) ?? [], true);
+	}, [line, link, fresh]);
 	if (loaded.error) return loaded.error.status === 404 ? <Empty>{t("no_ptx")}</Empty> : <ErrorBox error={loaded.error} retry={loaded.reload} />;
-	if (!loaded.data) return <Waiting />;
+	if (!text) return <Waiting />;
 	const back = (n: number) => {
 		const from = link?.source[n - 1] ?? 0;
-		if (kind !== "ptx" || !fresh) return;
+		if (!fresh) return;
 		source.current?.mark(from ? [from] : [], true);
 		if (from) view.current?.mark(link?.ptx.get(from) ?? [], false);
 	};
 	return (
 		<div class="ptx">
-			<div class="ptx-bar">
-				<div class="segmented" role="group" aria-label={t("assembly")}>
-					<button type="button" aria-pressed={kind === "ptx"} onClick={() => setKind("ptx")}>PTX</button>
-					<button type="button" aria-pressed={kind === "sass"} disabled={!loaded.data.sass} onClick={() => setKind("sass")}>SASS</button>
-				</div>
-				{fresh ? <span class="faint">{t("ptx_hint")}</span> : <span class="stale">{t("ptx_stale")}</span>}
-			</div>
-			{text ? <Code key={kind} class="fill" options={{ text, label: kind === "ptx" ? t("ptx_label") : t("sass_label"), language: "assembly", readOnly: true, phrases: phrases(), onLine: back }} view={(v) => { view.current = v; }} /> : <Empty>{t("no_ptx")}</Empty>}
+			<div class="ptx-bar">{fresh ? <span class="faint">{t("ptx_hint")}</span> : <span class="stale">{t("ptx_stale")}</span>}</div>
+			<Code class="fill" options={{ text, label: t("ptx_label"), language: "assembly", readOnly: true, phrases: phrases(), onLine: back }} view={(v) => { view.current = v; }} />
 		</div>
 	);
 }
