@@ -89,7 +89,7 @@ export async function signIn(server, name, password = "correct horse") {
 	return a.headers.get("set-cookie").split(";")[0];
 }
 
-// Bytes as they are; all that comes back until the server closes, or `ms` are over.
+// Bytes as they are; all that comes back until the server closes, or `ms` (of a server without sanitizers) are over.
 export function raw(server, chunks, { ms = 1500, gap = 0 } = {}) {
 	return new Promise((done) => {
 		const socket = net.connect(server.port, "127.0.0.1");
@@ -100,7 +100,7 @@ export function raw(server, chunks, { ms = 1500, gap = 0 } = {}) {
 			clearTimeout(timer);
 			done({ text, closed, ms: Date.now() - began, status: Number(/^HTTP\/1\.[01] (\d+)/.exec(text)?.[1] ?? 0) });
 		};
-		const timer = setTimeout(() => end(false), ms);
+		const timer = setTimeout(() => end(false), ms * slower);
 		socket.on("data", (d) => (text += d.toString("latin1")));
 		socket.on("end", () => end(true));
 		socket.on("error", () => end(true));

@@ -38,7 +38,7 @@ export function world() {
 }
 
 async function make() {
-	const server = await start("workers = 1\nsign_ins_per_minute = 1000\nregistrations_per_hour = 1000\nrequests_per_minute = 100000\nsubmissions_per_minute = 100\nrequest_seconds = 2");
+	const server = await start("workers = 1\nsign_ins_per_minute = 1000\nregistrations_per_hour = 1000\nrequests_per_minute = 100000\nsubmissions_per_minute = 100\nrequest_seconds = " + 2 * slower);
 	const people = { alice: "student", bob: "student", tess: "assistant", ina: "instructor", root: "admin" };
 	const cookies = { anybody: undefined };
 	for (const [name, role] of Object.entries(people)) {
