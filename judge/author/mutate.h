@@ -16,7 +16,7 @@
  * submissions/survivors.txt (optional) names mutants by what they are, so that it stays true when lines move:
  *
  *	# a comment
- *	step1_textbook.cu: gemv: for (int offset = 16; offset {-> > 0}; offset /= 2)
+ *	step1_textbook.cu: gemv: if (row {>= -> >} N)
  *		The reason, on one or more indented lines: of all mutants that stand right above it.
  *
  * which is the file, the function, and the mutant's line with blanks squeezed, {old -> new} in the place of the change, exactly

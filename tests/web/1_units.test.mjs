@@ -105,6 +105,7 @@ test("the roofline's axes and points", async () => {
 	assert.deepEqual(s.decades([3, 40]), [1, 100]);
 	assert.deepEqual(s.decades([10, 10]), [10, 100]);
 	assert.deepEqual(s.decades([]), [1, 10]);
+	assert.deepEqual(s.steps(0.4, 23), [0.5, 1, 2, 5, 10, 20]);
 	assert.deepEqual(s.pointAt({ bytes: 100, flops: 360, time_us: 1 }), { x: 3.6, y: 3.6e8 });
 	assert.equal(s.batchOf({ M: 4, N: 1 }), 4);
 	assert.equal(s.batchOf({ N: 1 }), null);

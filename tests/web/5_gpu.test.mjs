@@ -80,15 +80,25 @@ test("a GPU's result on its page: times with their interval, measurement, roofli
 	assert.equal(await speedup.locator(".series.reference circle").count(), 4);
 	assert.equal(await speedup.locator(".series.cublas circle").count(), 4);
 	await inspect(page, "gpu-result");
+	await page.context().close();
+});
+
+test("a GPU's result, what is folded: how it was measured, what both devices counted", async () => {
+	const { server, cookies, submission } = await site();
+	const page = await open(server, { cookie: cookies.ada });
+	await page.goto(`/submissions/${submission}`);
 	for (const name of ["Measurement", "Counters of both devices"]) await page.locator("summary", { hasText: name }).click();
 	await page.getByText("The case takes 6.71 µs on the GPU").waitFor();
 	await page.getByRole("cell", { name: "118 × 12" }).first().waitFor();
 	await page.getByRole("cell", { name: "7.900 µs – 7.929 µs" }).waitFor();
-	await speedup.scrollIntoViewIfNeeded();
-	await inspect(page, "gpu-result-plots");
 	await page.getByText("Counters of both devices").scrollIntoViewIfNeeded();
 	await inspect(page, "gpu-result-counters");
+	await page.context().close();
+});
 
+test("a GPU has a board of its own", async () => {
+	const { server, cookies } = await site();
+	const page = await open(server, { cookie: cookies.ada });
 	await page.goto("/problems/w4a16-gemm/leaderboard");
 	await page.getByLabel("Device").selectOption("gpu:0");
 	await page.locator("tr.chosen").waitFor();

@@ -1,12 +1,12 @@
 // The plots: plain SVG, d3-scale for the axes. Each stands beside a table of the same figures, which the caller gives.
-import { scaleLinear, scaleLog } from "d3-scale";
+import { scaleLog } from "d3-scale";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { flops as rate, micros, percent, short, times } from "../format";
 import { t } from "../i18n";
 import type { Point, Points, Timing } from "../types";
 import { TableBox } from "../ui/parts";
-import { batchOf, decades, pointAt, ridge, roofAt } from "./scale";
+import { batchOf, decades, pointAt, ridge, roofAt, steps } from "./scale";
 
 const pad = { left: 64, right: 16, top: 12, bottom: 40 };
 
@@ -120,7 +120,7 @@ export function Speedup({ timing }: { timing: Timing[] }) {
 	if (new Set(rows.map((r) => r.m)).size < 2) return null;
 	const series = (["reference", "cublas"] as const).filter((s) => rows.some((r) => r[s] !== null));
 	const values = rows.flatMap((r) => [r.reference, r.cublas]).filter((v): v is number => v !== null);
-	const top = Math.max(1.2, ...values) * 1.1;
+	const bottom = Math.min(0.8, ...values) / 1.15, top = Math.max(1.25, ...values) * 1.15;
 	const table = (
 		<TableBox label={t("speedup")}>
 			<table>
@@ -134,10 +134,11 @@ export function Speedup({ timing }: { timing: Timing[] }) {
 			{(w, id) => {
 				const h = Math.min(280, Math.max(210, w * 0.5));
 				const x = scaleLog().base(2).domain([rows[0]!.m, rows[rows.length - 1]!.m]).range([pad.left + 14, w - pad.right - 14]);
-				const y = scaleLinear().domain([0, top]).nice(5).range([h - pad.bottom, pad.top]);
+				// Twice as fast and half as fast are as far from even.
+				const y = scaleLog().domain([bottom, top]).range([h - pad.bottom, pad.top]);
 				return (
 					<svg width={w} height={h} role="img" aria-labelledby={id}>
-						<Axes w={w} h={h} x={{ at: x, ticks: [...new Set(rows.map((r) => r.m))], text: String, label: t("batch_axis") }} y={{ at: y, ticks: y.ticks(5), text: (v) => `${v}×`, label: t("speedup_axis") }} />
+						<Axes w={w} h={h} x={{ at: x, ticks: [...new Set(rows.map((r) => r.m))], text: String, label: t("batch_axis") }} y={{ at: y, ticks: steps(bottom, top), text: (v) => `${v}×`, label: t("speedup_axis") }} />
 						<line x1={pad.left} x2={w - pad.right} y1={y(1)} y2={y(1)} class="even" />
 						{series.map((s) => {
 							const own = rows.filter((r) => r[s] !== null);

@@ -20,3 +20,13 @@ export const pointAt = (p: { bytes: number; flops: number; time_us: number }) =>
 
 /** The batch size of a timing case: the size called M, or B. */
 export const batchOf = (sizes: Record<string, number>) => sizes["M"] ?? sizes["B"] ?? null;
+
+/** Round figures on a logarithmic axis: 1, 2, 5, 10 ... between the two. */
+export function steps(lo: number, hi: number): number[] {
+	const out: number[] = [];
+	for (let e = Math.floor(Math.log10(lo)); e <= Math.log10(hi); e++) for (const m of [1, 2, 5]) {
+		const v = Number((m * Math.pow(10, e)).toPrecision(1));
+		if (v >= lo && v <= hi) out.push(v);
+	}
+	return out;
+}
