@@ -226,6 +226,18 @@ const char *source_control(const struct source *s, unsigned i)
 	return NULL;
 }
 
+/* Is this : the end of `case 1:` or `default:`, and not a part of a ? b : c? */
+static bool ends_case(const struct source *s, unsigned i)
+{
+	for (unsigned k = i, n = 0; k > 0 && n < NEAR; n++) {
+		if (s->flags[k] & SOURCE_START || source_in(s, k, "case default"))
+			return source_in(s, k, "case default");
+		if (source_in(s, --k, "; { }"))
+			return false;
+	}
+	return false;
+}
+
 /* Does a statement end before i, so that i begins one? */
 static bool follows_statement(const struct source *s, unsigned i)
 {
@@ -238,7 +250,7 @@ static bool follows_statement(const struct source *s, unsigned i)
 		return match(s, k) != k && s->flags[match(s, k)] & SOURCE_BLOCK;
 	if (source_is(s, k, ")"))
 		return match(s, k) != k && source_control(s, match(s, k));
-	return source_is(s, k, ":") && !source_is(s, i, ":");
+	return source_is(s, k, ":") && ends_case(s, k);
 }
 
 static bool is_block(const struct source *s, unsigned i)

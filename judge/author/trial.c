@@ -87,14 +87,26 @@ static void check_times(struct trial *t, const struct grading *g)
 	}
 }
 
+/* Of a program that ran out of wall time: was it alone? */
+static void say_busy(char *out, size_t size)
+{
+	double load = 0;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	*out = 0;
+	if (getloadavg(&load, 1) == 1 && load > 2.0 * (double)cores)
+		snprintf(out, size, "; this machine is busy, %.0f processes on %ld cores: try again when it is quiet", load, cores);
+}
+
 static void say_unexpected(struct trial *t, const struct grading *g)
 {
 	const char *code = verdict_code(g->verdict);
-	char where[120] = "", seed[SEED_HEX + 30] = "";
+	char where[120] = "", seed[SEED_HEX + 30] = "", busy[120] = "";
 	if (g->decisive && strncmp(g->why, "case ", 5) != 0)
 		snprintf(where, sizeof where, "case \"%s\": ", g->decisive->spec->name);
 	if (g->decisive && !g->decisive->spec->visible)
 		snprintf(seed, sizeof seed, " (--seed %s)", g->seed);
+	if (g->verdict == VERDICT_TLE)
+		say_busy(busy, sizeof busy);
 	if (t->kind == TRIAL_STARTER && g->verdict == VERDICT_AC)
 		finding_add(&t->findings, t->path, 0, NULL, "is accepted: a starter must leave the problem to be solved");
 	else if (g->verdict == VERDICT_AC)
@@ -102,8 +114,8 @@ static void say_unexpected(struct trial *t, const struct grading *g)
 			    expected_name(t), seed);
 	else
 		finding_add(&t->findings, t->path, g->decisive && g->decisive->fault.line > 0 ? g->decisive->fault.line : 0, NULL,
-			    "gets %s, and should get %s: %s%s%s", code,
-			    t->kind == TRIAL_STARTER ? "a verdict that says \"not solved\" (WA, NW)" : expected_name(t), where, g->why, seed);
+			    "gets %s, and should get %s: %s%s%s%s", code,
+			    t->kind == TRIAL_STARTER ? "a verdict that says \"not solved\" (WA, NW)" : expected_name(t), where, g->why, seed, busy);
 }
 
 static void hold_to_bound(struct trial *t)

@@ -1,5 +1,5 @@
 // The pure parts, and what the build makes: sizes, and names of no other host.
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -149,4 +149,27 @@ test("the lock file names no registry", () => {
 	assert.ok(!/"resolved"/.test(readFileSync("web/package-lock.json", "utf8")));
 	const p = JSON.parse(readFileSync("web/package.json", "utf8"));
 	for (const [name, version] of Object.entries({ ...p.dependencies, ...p.devDependencies })) assert.match(version, /^\d+\.\d+\.\d+$/, name);
+});
+
+test("KaTeX knows every word that judge check lets statements use", () => {
+	const katex = require("katex");
+	const words = [...readFileSync("judge/author/tex.def", "utf8").matchAll(/TEX\((\w+)\)/g)].map((m) => m[1]).filter((w) => w !== "word");
+	assert.ok(words.length > 300);
+	const forms = (w) => [`\\${w}`, `\\${w}{a}`, `\\${w}{a}{b}`, `\\${w}(`, `a\\${w} b`, `\\${w}{1em}`, `\\${w} 1em`, `\\${w}{red}{a}`, `\\left(\\${w}|\\right)`];
+	const unknown = words.filter((w) => {
+		let why = "";
+		for (const tex of forms(w))
+			try {
+				katex.renderToString(tex, { throwOnError: true, displayMode: true, strict: "ignore" });
+				return false;
+			} catch (e) {
+				why += e.message;
+			}
+		return /Undefined control sequence/.test(why);	// else it wants surroundings that are none of these
+	});
+	assert.deepEqual(unknown, []);
+	for (const file of ["problems", "tests/packages"].flatMap((top) => readdirSync(top).map((p) => join(top, p, "statement.en.md"))))
+		if (existsSync(file))
+			for (const m of readFileSync(file, "utf8").replace(/```[\s\S]*?```|`[^`\n]*`/g, "").matchAll(/\$\$([\s\S]+?)\$\$|\$([^$\n]+)\$/g))
+				assert.doesNotThrow(() => katex.renderToString(m[1] ?? m[2], { throwOnError: true, strict: "ignore" }), `${file}: ${m[0]}`);
 });
