@@ -178,3 +178,15 @@ test("problems tell their path, what they teach and need; what is hidden is neit
 	assert.ok(!(await w.ask.bob("/problems")).json.paths.some((p) => p.id === "tensor-cores"));
 	for (const p of [{ id: "w8a16-gemv" }, ...tensor]) await w.ask.ina(`/problems/${p.id}`, { method: "PATCH", json: { hidden: false } });
 });
+
+test("a judging says its sentences in the language that is asked for, whoever may see what", async () => {
+	const w = await world();
+	const { id } = await judged();
+	for (const who of ["alice", "ina"]) {
+		const en = (await w.ask[who](`/judgings/${id}`)).json, zh = (await w.ask[who](`/judgings/${id}?lang=zh`)).json;
+		assert.match(en.text, /elements of y are out of bound/);
+		assert.match(zh.text, /个元素中有/);
+		assert.ok(!/[a-z]{2,} [a-z]{2,} [a-z]{2,}/.test([zh.text, ...zh.cases.map((c) => c.why ?? ""), ...zh.advice].join("\n")), who);
+		assert.deepEqual(zh.cases.map((c) => [c.name, c.verdict]), en.cases.map((c) => [c.name, c.verdict]));
+	}
+});

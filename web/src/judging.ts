@@ -32,7 +32,7 @@ export function useJudging(id: number | null, onDone?: (j: Judging) => void): { 
 		if (id === null) return;
 		const stop = new AbortController();
 		const load = async () => {
-			const j = await api.judging(id)(stop.signal);
+			const j = await api.judging(id, lang)(stop.signal);
 			if (!stop.signal.aborted) setJudging(j);
 			return j;
 		};
