@@ -6,6 +6,7 @@
 #include "device_choice.h"
 #include "grade.h"
 #include "janitor.h"
+#include "lang.h"
 #include "progress.h"
 #include "report.h"
 #include "submission.h"
@@ -39,6 +40,7 @@ static void print(const struct options *o, const struct grading *g)
 {
 	struct term out;
 	term_of(&out, stdout);
+	out.lang = lang_of(o->lang);
 	if (o->json) {
 		CLEANUP_BUF struct buf text = {0};
 		report_json(g, o->profile, &text);

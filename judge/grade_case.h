@@ -37,7 +37,8 @@ struct run_case {
 };
 
 int case_lay_out(struct run_case *c, struct err *e);		/* tensors, beside those that are there */
-int case_run(struct run_case *c, bool tape, struct err *e);	/* a guest; c->run is session_run_free's to free */
+/* A guest; c->run is session_run_free's to free.  again: as the last one left the module's variables. */
+int case_run(struct run_case *c, bool again, bool tape, struct err *e);
 int case_judge(struct run_case *c, struct err *e);		/* verdict and book, to c->out */
 /* Outputs against the answer; c->out's verdict, where it is AC, becomes what is wrong. */
 int case_check_outputs(struct run_case *c, struct err *e);

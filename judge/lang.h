@@ -25,7 +25,7 @@ static inline const char *lang_of(const char *option)
 
 static inline const char *text_in(struct text t, const char *lang)
 {
-	return t.zh && !strcmp(lang, "zh") ? t.zh : t.en;
+	return t.zh && lang && !strcmp(lang, "zh") ? t.zh : t.en;
 }
 
 #endif

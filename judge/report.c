@@ -1,13 +1,17 @@
 /* The report of a grading on a terminal: verdict, what went wrong and where, cases, timing, book, advice. */
 #include "report.h"
 
+#include "../sandbox/base/arena.h"
 #include "../sandbox/base/cleanup.h"
 #include "advice.h"
 #include "figures.h"
+#include "lang.h"
 #include "ncu.h"
+#include "saying.h"
 #include "sanitize.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 enum { BAR_WIDTH = 8, TIMES_WIDTH = 11 };
@@ -32,10 +36,27 @@ static void pad(const struct term *t, const char *text, int width)
 	fprintf(t->file, "%s%*s", text, n > 0 ? n : 1, "");
 }
 
+const char *report_said(const struct term *t, const char *text)
+{
+	return t->arena ? saying_in(t->lang, text, t->arena) : text;
+}
+
+/* In the language of the page. */
+__attribute__((format(printf, 3, 4)))
+static void say(const struct term *t, enum style s, const char *fmt, ...)
+{
+	char text[1000];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	term_put(t, s, "%s", report_said(t, text));
+}
+
 static void heading(const struct term *t, const char *text)
 {
 	fputc('\n', t->file);
-	term_put(t, STYLE_BOLD, "  %s", text);
+	term_put(t, STYLE_BOLD, "  %s", report_said(t, text));
 	fputc('\n', t->file);
 }
 
@@ -50,25 +71,25 @@ static void put_score(const struct grading *g, const struct term *t)
 {
 	struct figure f;
 	if (g->scope != GRADE_ALL) {
-		term_put(t, STYLE_DIM, "   %s: no score", g->scope == GRADE_SAMPLES ? "samples only" : "not timed");
+		fputs("   ", t->file);
+		say(t, STYLE_DIM, g->scope == GRADE_SAMPLES ? "samples only: no score" : "not timed: no score");
 		return;
 	}
-	fprintf(t->file, "   score ");
-	term_put(t, STYLE_BOLD, "%.1f", g->score);
-	fprintf(t->file, " of 100");
+	fputs("   ", t->file);
+	say(t, STYLE_BOLD, "score %.1f of 100", g->score);
 	if (isnan(g->efficiency))
 		return;
-	fprintf(t->file, "   efficiency ");
-	term_put(t, STYLE_BOLD, "%s", figure_percent(&f, g->efficiency));
+	fputs("   ", t->file);
+	say(t, STYLE_BOLD, "efficiency %s", figure_percent(&f, g->efficiency));
 	if (g->tier)
-		fprintf(t->file, " (%s)", tier_name(g->tier));
+		fprintf(t->file, " (%s)", report_said(t, tier_name(g->tier)));
 }
 
 static void put_head(const struct grading *g, const struct term *t)
 {
-	char upper[40];
+	char upper[80];
 	size_t n = 0;
-	for (const char *s = verdict_name(g->verdict); *s && n + 1 < sizeof upper; s++)
+	for (const char *s = report_said(t, verdict_name(g->verdict)); *s && n + 1 < sizeof upper; s++)
 		upper[n++] = (char)(*s >= 'a' && *s <= 'z' ? *s - 32 : *s);
 	upper[n] = 0;
 	fputs("\n  ", t->file);
@@ -79,8 +100,9 @@ static void put_head(const struct grading *g, const struct term *t)
 	else
 		term_put(t, STYLE_DIM, "  %s", verdict_code(g->verdict));
 	fputs("\n  ", t->file);
-	term_put(t, STYLE_DIM, "%s: %s, %s, %s %s\n", g->problem->id, g->problem->title, g->name,
-		 g->modelled ? "modelled on" : "measured on", g->device.name);
+	term_put(t, STYLE_DIM, "%s: %s, %s, ", g->problem->id, text_in((struct text){g->problem->title, g->problem->title_zh}, t->lang), g->name);
+	say(t, STYLE_DIM, g->modelled ? "modelled on %s" : "measured on %s", g->device.name);
+	fputc('\n', t->file);
 }
 
 /* ---- what went wrong ---- */
@@ -125,11 +147,12 @@ static void put_reason(const struct grading *g, const struct term *t)
 	if (r) {
 		char sizes[200], where[300];
 		sizes_text(&r->sizes, sizes, sizeof sizes);
-		int n = snprintf(where, sizeof where, "case %s (%s): ", r->spec->name, sizes);
-		fputs(where, t->file);
-		term_wrap(t, *g->why ? g->why : verdict_text(g->verdict), 2 + n, 4);
+		snprintf(where, sizeof where, "case %s (%s): ", r->spec->name, sizes);
+		const char *head = report_said(t, where);
+		fputs(head, t->file);
+		term_wrap(t, report_said(t, *g->why ? g->why : verdict_text(g->verdict)), 2 + term_columns(head), 4);
 	} else {
-		term_wrap(t, *g->why ? g->why : verdict_text(g->verdict), 2, 4);
+		term_wrap(t, report_said(t, *g->why ? g->why : verdict_text(g->verdict)), 2, 4);
 	}
 	fputc('\n', t->file);
 	if (r) {
@@ -171,7 +194,7 @@ static void put_case(const struct case_report *r, const struct term *t)
 	if (quantized || r->spec->visible)
 		term_put(t, STYLE_DIM, " %12s", quantized ? figure_percent(&f, r->quantization_error) : "");
 	if (r->spec->visible)
-		term_put(t, STYLE_DIM, "  sample");
+		term_put(t, STYLE_DIM, "  %s", report_said(t, "sample"));
 	fputc('\n', t->file);
 }
 
@@ -183,8 +206,11 @@ static void put_note(const struct grading *g, const struct term *t)
 		if (!*r->note)
 			continue;
 		fprintf(t->file, "\n%s", term_on(t, STYLE_WARN));
-		int n = fprintf(t->file, "  note, case %s: ", r->spec->name);
-		term_wrap(t, r->note, n, 4);
+		char where[100];
+		snprintf(where, sizeof where, "note, case %s: ", r->spec->name);
+		const char *head = report_said(t, where);
+		fprintf(t->file, "  %s", head);
+		term_wrap(t, report_said(t, r->note), 2 + term_columns(head), 4);
 		fputs(term_off(t), t->file);
 		fputc('\n', t->file);
 		return;
@@ -209,18 +235,22 @@ static void put_cases(const struct grading *g, const struct term *t)
 		right += counts && g->cases[i].verdict == VERDICT_AC;
 	}
 	heading(t, "cases");
-	term_put(t, STYLE_DIM, "       %-*s%-*s%-*s%s\n", name_width(t), "name", sizes_width(t), "sizes", ratio_width(t),
-		 narrow(t) ? "  err/bound" : "worst error/bound",
-		 quantization ? " quantization" : "");
+	fputs(term_on(t, STYLE_DIM), t->file);
+	fputs("       ", t->file);
+	pad(t, report_said(t, "name"), name_width(t));
+	pad(t, report_said(t, "sizes"), sizes_width(t));
+	pad(t, report_said(t, narrow(t) ? "  err/bound" : "worst error/bound"), ratio_width(t));
+	fprintf(t->file, "%s%s\n", quantization ? report_said(t, " quantization") : "", term_off(t));
 	/* on the GPU the same cases ran again: only what differs is worth a line */
 	for (unsigned i = 0; i < n; i++)
 		if (*g->not_emulated ? g->cases[i].gpu : !g->cases[i].gpu || (g->cases[i].verdict != VERDICT_AC && g->cases[i].ran))
 			put_case(&g->cases[i], t);
-	term_put(t, STYLE_DIM, "       %u of %u accepted", right, counted);
+	fputs("       ", t->file);
+	say(t, STYLE_DIM, "%u of %u accepted", right, counted);
 	if (!g->modelled)
-		term_put(t, STYLE_DIM, *g->not_emulated ? ", on the GPU alone" : ", on the emulated device and then on the GPU");
+		say(t, STYLE_DIM, *g->not_emulated ? ", on the GPU alone" : ", on the emulated device and then on the GPU");
 	if (quantization)
-		term_put(t, STYLE_DIM, "; quantization: RMS error of the stored integers themselves, not held against the kernel");
+		say(t, STYLE_DIM, "; quantization: RMS error of the stored integers themselves, not held against the kernel");
 	fputc('\n', t->file);
 }
 
@@ -295,14 +325,14 @@ static void put_timing_case(const struct case_report *r, struct compared c, cons
 	pad(t, r->spec->name, name_width(t));
 	pad(t, sizes, sizes_width(t));
 	if (!(r->floor_us > 0)) {
-		term_put(t, verdict_style(r->verdict), "%s\n", verdict_name(r->verdict));
+		term_put(t, verdict_style(r->verdict), "%s\n", report_said(t, verdict_name(r->verdict)));
 		return;
 	}
 	put_time(t, r->book.time_us, 9);
 	put_time(t, r->floor_us, 10);
 	fputs("  ", t->file);
 	if (r->impossible) {
-		term_put(t, STYLE_WARN, "below the floor: impossible, not rewarded\n");
+		term_put(t, STYLE_WARN, "%s\n", report_said(t, "below the floor: impossible, not rewarded"));
 		return;
 	}
 	fputs(term_on(t, STYLE_NOTE), t->file);
@@ -312,7 +342,7 @@ static void put_timing_case(const struct case_report *r, struct compared c, cons
 		put_times(r->book.time_us, r->reference.us, t);
 	if (c.cublas)
 		put_times(r->book.time_us, r->cublas.us, t);
-	fprintf(t->file, "   %s\n", limiter_name(r->book.limiter));
+	fprintf(t->file, "   %s\n", report_said(t, limiter_name(r->book.limiter)));
 }
 
 /* How a time was come by, for whoever doubts it. */
@@ -335,34 +365,57 @@ static void put_measurement(const struct case_report *r, const struct term *t)
 			 "the GPU is quiet\n");
 }
 
+static void right_of(const struct term *t, const char *text, int width)
+{
+	const char *said = report_said(t, text);
+	fprintf(t->file, "%*s%s", width > term_columns(said) ? width - term_columns(said) : 0, "", said);
+}
+
+static void put_times_head(struct compared c, const struct term *t)
+{
+	fprintf(t->file, "%s       ", term_on(t, STYLE_DIM));
+	pad(t, report_said(t, "name"), name_width(t));
+	pad(t, report_said(t, "sizes"), sizes_width(t));
+	right_of(t, "time", 9);
+	right_of(t, "floor", 10);
+	fputs("  ", t->file);
+	pad(t, report_said(t, "efficiency"), bar_width(t) + 7);
+	if (c.reference)
+		right_of(t, "reference", TIMES_WIDTH);
+	if (c.cublas)
+		right_of(t, "cuBLAS", TIMES_WIDTH);
+	fprintf(t->file, "   %s%s\n", report_said(t, "limited by"), term_off(t));
+}
+
 static void put_timing(const struct grading *g, const struct term *t)
 {
 	if (g->scope != GRADE_ALL)
 		return;
 	heading(t, "timing");
 	if (!g->n_timing) {
-		fprintf(t->file, "       problem %s has no timing case for the emulated device: no efficiency, %g points at most\n",
-			g->problem->id, g->problem->score_correct);
+		fputs("       ", t->file);
+		say(t, STYLE_DIM, "problem %s has no timing case for the emulated device: no efficiency, %g points at most", g->problem->id,
+		    g->problem->score_correct);
+		fputc('\n', t->file);
 		return;
 	}
 	if (g->verdict != VERDICT_AC && g->cases[g->n_cases - g->n_timing].verdict == VERDICT_NONE) {
-		fprintf(t->file, "       not timed: only a right answer is\n");
+		fprintf(t->file, "       %s\n", report_said(t, "not timed: only a right answer is"));
 		return;
 	}
 	struct compared c = compared(g);
-	term_put(t, STYLE_DIM, "       %-*s%-*s%9s%10s  %-*s%*s%*s   limited by\n", name_width(t), "name", sizes_width(t), "sizes", "time", "floor",
-		 bar_width(t) + 7, "efficiency", c.reference ? TIMES_WIDTH : 0, c.reference ? "reference" : "", c.cublas ? TIMES_WIDTH : 0,
-		 c.cublas ? "cuBLAS" : "");
+	put_times_head(c, t);
 	bool modelled = g->modelled || g->verdict == VERDICT_RV;	/* what breaks a rule gets no time on a GPU */
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases; i++)
 		if (g->cases[i].gpu != modelled)
 			put_timing_case(&g->cases[i], c, t);
+	fputs("       ", t->file);
 	if (modelled)
-		term_put(t, STYLE_DIM, "       time: modelled on %s, cold caches; floor: the bytes (or flops) that nobody can avoid, at its peak "
-			 "rate\n", g->device.name);
+		say(t, STYLE_DIM, "time: modelled on %s, cold caches; floor: the bytes (or flops) that nobody can avoid, at its peak rate", g->device.name);
 	else
-		term_put(t, STYLE_DIM, "       time: measured on this %s; floor: the bytes (or flops) that nobody can avoid, at the peak measured "
-			 "here (%.0f GB/s)\n", g->device.name, g->calibration.read_gbs);
+		say(t, STYLE_DIM, "time: measured on this %s; floor: the bytes (or flops) that nobody can avoid, at the peak measured here (%.0f GB/s)",
+		    g->device.name, g->calibration.read_gbs);
+	fputc('\n', t->file);
 	put_compared(g, c, t);
 	for (unsigned i = g->n_cases - g->n_timing; i < g->n_cases && !g->modelled; i++)
 		if (g->cases[i].gpu && g->cases[i].timing.passes)
@@ -371,9 +424,23 @@ static void put_timing(const struct grading *g, const struct term *t)
 
 /* ---- the book ---- */
 
+/* A line of it. */
+__attribute__((format(printf, 2, 3)))
+static void tell(const struct term *t, const char *fmt, ...)
+{
+	char text[200];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	fprintf(t->file, "%s\n", report_said(t, text));
+}
+
 static void entry(const struct term *t, const char *name)
 {
-	fprintf(t->file, "    %-20s ", name);
+	const char *said = report_said(t, name);
+	int n = 21 - term_columns(said);
+	fprintf(t->file, "    %s%*s", said, n > 0 ? n : 1, "");
 }
 
 static void put_book(const struct book *b, const struct term *t)
@@ -387,14 +454,14 @@ static void put_book(const struct book *b, const struct term *t)
 	fprintf(t->file, "%s\n", figure_bytes(&f, (double)b->intermediate_bytes));
 	entry(t, "sectors per request");
 	if (isnan(b->sectors_per_request))
-		fprintf(t->file, "no loads\n");
+		fprintf(t->file, "%s\n", report_said(t, "no loads"));
 	else
-		fprintf(t->file, "%.2f loads, %.2f stores; %s of the loaded bytes used\n", b->sectors_per_request,
+		tell(t, "%.2f loads, %.2f stores; %s of the loaded bytes used", b->sectors_per_request,
 			isnan(b->store_sectors_per_request) ? 0 : b->store_sectors_per_request, figure_percent(&f, b->load_efficiency));
 	entry(t, "bank conflicts");
-	fprintf(t->file, "%s of %s shared-memory wavefronts\n", figure_count(&f, b->shared_conflicts), figure_count(&g, b->shared_wavefronts));
+	tell(t, "%s of %s shared-memory wavefronts", figure_count(&f, b->shared_conflicts), figure_count(&g, b->shared_wavefronts));
 	entry(t, "DRAM");
-	fprintf(t->file, "%s read, %s written\n", figure_bytes(&f, (double)b->counters.dram_read_bytes),
+	tell(t, "%s read, %s written", figure_bytes(&f, (double)b->counters.dram_read_bytes),
 		figure_bytes(&g, (double)b->counters.dram_write_bytes));
 	entry(t, "occupancy");
 	fprintf(t->file, "%s\n", figure_percent(&f, b->occupancy));
@@ -418,7 +485,7 @@ static void put_gpu_book(const struct grading *g, const struct book *b, const st
 		fprintf(t->file, "%s, %u registers\n", b->kernels[i].name, b->kernels[i].registers);
 	}
 	entry(t, "not counted");
-	term_wrap(t, g->not_emulated, 25, 25);
+	term_wrap(t, report_said(t, g->not_emulated), 25, 25);
 	fputc('\n', t->file);
 }
 
@@ -452,7 +519,7 @@ static void put_sanitizer(const struct grading *g, const struct term *t)
 		fprintf(t->file, "    memcheck, racecheck, initcheck and synccheck found nothing in %u small cases\n", s->cases);
 	for (unsigned i = 0; i < s->n; i++) {
 		int n = fprintf(t->file, "    %s: ", s->findings[i].tool);
-		term_wrap(t, s->findings[i].fault.detail, n, 6);
+		term_wrap(t, report_said(t, s->findings[i].fault.detail), n, 6);
 		fputc('\n', t->file);
 		report_fault(&s->findings[i].fault, g->name, g->source, g->size, t);
 	}
@@ -506,7 +573,7 @@ static void put_advice(const struct grading *g, const struct term *t)
 	heading(t, "advice");
 	for (unsigned i = 0; i < a.n; i++) {
 		term_put(t, STYLE_NOTE, "    %s ", t->utf8 ? "→" : ">");
-		term_wrap(t, a.lines[i], 6, 6);
+		term_wrap(t, report_said(t, a.lines[i]), 6, 6);
 		fputc('\n', t->file);
 	}
 }
@@ -517,12 +584,12 @@ static void put_foot(const struct grading *g, const struct term *t)
 	struct figure f;
 	term_put(t, STYLE_DIM, "  %.1f s", g->seconds);
 	if (g->host_memory)
-		term_put(t, STYLE_DIM, ", %s of host memory", figure_bytes(&f, (double)g->host_memory));
+		say(t, STYLE_DIM, ", %s of host memory", figure_bytes(&f, (double)g->host_memory));
 	if (*g->seed && g->scope != GRADE_SAMPLES && g->verdict != VERDICT_CE)
-		term_put(t, STYLE_DIM, "; repeat with --seed %s", g->seed);
+		say(t, STYLE_DIM, "; repeat with --seed %s", g->seed);
 	fputc('\n', t->file);
 	if (g->unsandboxed)
-		term_put(t, STYLE_WARN, "  no sandbox: a result to be trusted as far as its author is\n");
+		term_put(t, STYLE_WARN, "  %s\n", report_said(t, "no sandbox: a result to be trusted as far as its author is"));
 }
 
 static bool any_ran(const struct grading *g)
@@ -575,6 +642,8 @@ void report_print(const struct grading *g, const struct term *t, bool profile)
 	CLEANUP_FREE char *text = NULL;
 	size_t size;
 	struct term page = *t;
+	CLEANUP(arena_freep) struct arena *arena = arena_new();
+	page.arena = arena;
 	page.file = open_memstream(&text, &size);
 	if (!page.file)
 		BUG("out of memory");

@@ -119,7 +119,7 @@ static uint64_t find_intermediates(const struct trial *x, char *where, size_t si
 		own |= !a;
 	}
 	if (own && n < size)
-		snprintf(where + n, size - n, "%smemory of its own", n ? " and " : "");
+		snprintf(where + n, size - n, "%s", n ? " and memory of its own" : "memory of its own");
 	return read;
 }
 

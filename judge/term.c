@@ -38,6 +38,8 @@ void term_of(struct term *t, FILE *f)
 {
 	const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
 	t->file = f;
+	t->lang = "en";
+	t->arena = NULL;
 	t->is_terminal = isatty(fileno(f)) == 1;
 	t->colour = t->is_terminal && !(no && *no) && !(kind && !strcmp(kind, "dumb"));
 	t->utf8 = wants_utf8();

@@ -5,12 +5,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct arena;
+
 enum style { STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_BAD, STYLE_WARN, STYLE_NOTE, STYLE_CODE };
 
 struct term {
 	FILE *file;
 	bool is_terminal, colour, utf8;
 	int width;			/* columns; 100 where it is no terminal */
+	const char *lang;		/* of who reads (lang.h); NULL: "en" */
+	struct arena *arena;		/* of what is said in it, while a page is made */
 };
 
 void term_of(struct term *t, FILE *f);

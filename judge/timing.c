@@ -170,7 +170,7 @@ static int record(struct work *w, struct err *e)
 			return -1;
 	for (unsigned i = 0; i < w->n && (i == 0 || w->out->verdict == VERDICT_AC); i++) {
 		struct run_case *c = &w->sets[i];
-		int rc = case_run(c, true, e) < 0 ? -1 : case_judge(c, e);
+		int rc = case_run(c, false, true, e) < 0 ? -1 : case_judge(c, e);
 		session_run_free(&c->run);
 		if (rc < 0)
 			return -1;

@@ -88,6 +88,8 @@ struct session_run {
 	int stdin_fd, stdout_fd, stderr_fd;	/* program only; -1: none / captured */
 	struct jail_limits limits;	/* of the guest; the wall limit covers device time too */
 	bool profile;			/* collect per-line counters */
+	bool again;			/* a further run on the same tensors: variables of the module are as the last one left them; outputs and
+					 * workspaces are as at the start */
 	bool tape;			/* keep what solve() (and prepare()) did as the next tape, for session_replay */
 	/* out */
 	bool done;			/* solve() returned and the device was synchronised without error */

@@ -40,7 +40,7 @@ static int lay_arguments(const struct session_argument *in, unsigned n, struct c
 static int begin(struct session *s, const struct session_run *r, int guest, struct err *e)
 {
 	struct control_run m = {.kind = CONTROL_RUN, .program = r->program, .has_prepare = r->prepare != NULL,
-				.profile = r->profile, .tape = r->tape, .n_solve = r->n_solve, .n_prepare = r->prepare ? r->n_prepare : 0};
+				.profile = r->profile, .tape = r->tape, .again = r->again, .n_solve = r->n_solve, .n_prepare = r->prepare ? r->n_prepare : 0};
 	if (lay_arguments(r->solve, m.n_solve, m.solve, "solve", e) < 0 ||
 	    lay_arguments(r->prepare, m.n_prepare, m.prepare, "prepare", e) < 0)
 		return -1;

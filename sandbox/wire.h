@@ -111,7 +111,7 @@ enum { CONTROL_PATCH_MAX = 16 << 20 };
 struct control_replayed { struct device_replay replay; struct fault fault; };
 struct control_argument { uint32_t kind /* as struct session_argument */, tensor; int64_t i; double f; };
 struct control_run {
-	uint32_t kind, program, has_prepare, profile, tape, n_solve, n_prepare;
+	uint32_t kind, program, has_prepare, profile, tape, again, n_solve, n_prepare;
 	struct control_argument solve[WIRE_ARGUMENTS], prepare[WIRE_ARGUMENTS];
 };
 

@@ -217,6 +217,14 @@ static int null_protect(struct device *d, uint64_t addr, unsigned flags, struct 
 	return 0;
 }
 
+static int null_poison(struct device *d, uint64_t addr, uint64_t size, struct fault *f)
+{
+	struct null_block *b = null_find(d, addr, size);
+	(void)f;
+	memset(b->written + (addr - b->addr), 0, size);
+	return 0;
+}
+
 static bool null_written(struct device *d, uint64_t addr, uint64_t size, uint64_t *first)
 {
 	struct null_block *b = null_find(d, addr, size);
@@ -308,7 +316,7 @@ static const struct device_ops null_device = {
 	.name = "null", .open = null_open, .close = null_close, .properties = null_properties, .load = null_load,
 	.kernel_count = null_count, .kernel = null_kernel, .symbol = null_symbol, .alloc = null_alloc, .release = null_release,
 	.upload = null_upload, .download = null_download, .copy = null_copy, .fill = null_fill, .protect = null_protect,
-	.written = null_written, .launch = null_launch, .occupancy = null_occupancy, .traffic = null_traffic,
+	.written = null_written, .poison = null_poison, .launch = null_launch, .occupancy = null_occupancy, .traffic = null_traffic,
 	.flush = null_flush, .reset = null_reset, .time_us = null_time, .range = null_range,
 };
 

@@ -5,6 +5,7 @@
 #include "../../sandbox/base/json_write.h"
 #include "../../sandbox/base/tame.h"
 #include "../progress.h"
+#include "../lang.h"
 #include "../report_read.h"
 #include "../report.h"
 #include "../submission.h"
@@ -156,6 +157,7 @@ static int print(struct hand_in *h, const struct buf *text, struct err *e)
 		return -1;
 	}
 	term_of(&out, stdout);
+	out.lang = lang_of(h->o->lang);
 	if (h->o->json) {
 		fwrite(text->data, 1, text->size, stdout);
 	} else {

@@ -95,7 +95,7 @@ void api_queue(struct request *r)
 	json_write_integer(w, "system_errors", counts.system_errors);
 	json_open(w, "items", '[');
 	for (size_t i = 0; i < items.n; i++)
-		view_submission(w, NULL, &items.at[i], true);
+		view_submission(w, NULL, &items.at[i], r->lang, true);
 	json_close(w, ']');
 	json_open(w, "workers", '[');
 	for (size_t i = 0; i < workers.n; i++)

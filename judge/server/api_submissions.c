@@ -80,7 +80,7 @@ void api_submissions(struct request *r)
 	json_open(w, "items", '[');
 	for (size_t i = 0; i < ss.n; i++) {
 		ss.at[i].source = NULL;
-		view_submission(w, NULL, &ss.at[i], request_role(r, ROLE_INSTRUCTOR));
+		view_submission(w, NULL, &ss.at[i], r->lang, request_role(r, ROLE_INSTRUCTOR));
 	}
 	json_close(w, ']');
 	write_next(w, ss.next);
@@ -107,10 +107,10 @@ void api_submission(struct request *r)
 	json_write_string(w, "scope", s.scope);
 	json_write_unsigned(w, "size", s.size);
 	json_write_string(w, "source", s.source);
-	view_judging_short(w, "judging", &s.judging, whole);
+	view_judging_short(w, "judging", &s.judging, r->lang, whole);
 	json_open(w, "judgings", '[');
 	for (size_t i = 0; i < js.n; i++)
-		view_judging_short(w, NULL, &js.at[i], whole);
+		view_judging_short(w, NULL, &js.at[i], r->lang, whole);
 	json_close(w, ']');
 	json_close(w, '}');
 }
@@ -197,7 +197,7 @@ void api_submit(struct request *r)
 	/* only a judging that is asked for by itself knows its place */
 	if (!reply_stored(r, store_judging_get(r->store, judging, r->arena, &s.judging, &e), &e, MESSAGE_conflict, NULL))
 		return;
-	view_submission(reply_json(r, 201), NULL, &s, request_role(r, ROLE_INSTRUCTOR));
+	view_submission(reply_json(r, 201), NULL, &s, r->lang, request_role(r, ROLE_INSTRUCTOR));
 }
 
 /* ---- judgings ---- */

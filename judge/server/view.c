@@ -6,6 +6,7 @@
 #include "view.h"
 
 #include "../../sandbox/base/cleanup.h"
+#include "../saying.h"
 #include "../untold.h"
 
 #include <cjson/cJSON.h>
@@ -187,7 +188,7 @@ static const char *text_for(struct arena *a, const struct store_judging *j, bool
 	return whole || !j->verdict || strcmp(j->verdict, "SE") ? j->text : view_without_sizes(a, j->text);
 }
 
-static void judging_members(struct json_writer *w, const struct store_judging *j, bool whole)
+static void judging_members(struct json_writer *w, const struct store_judging *j, const char *lang, bool whole)
 {
 	CLEANUP(arena_freep) struct arena *a = arena_new();
 	bool over = j->state == STATE_DONE || j->state == STATE_CANCELLED;
@@ -207,7 +208,7 @@ static void judging_members(struct json_writer *w, const struct store_judging *j
 	write_time(w, "started", j->started);
 	write_time(w, "finished", j->finished);
 	json_write_string(w, "verdict", j->verdict);
-	json_write_string(w, "text", text_for(a, j, whole));
+	json_write_string(w, "text", saying_in(lang, text_for(a, j, whole), a));
 	json_write_number(w, "score", j->score);
 	json_write_number(w, "efficiency", j->efficiency);
 	json_write_string(w, "tier", j->tier);
@@ -224,14 +225,14 @@ static void judging_members(struct json_writer *w, const struct store_judging *j
 	}
 }
 
-void view_judging_short(struct json_writer *w, const char *key, const struct store_judging *j, bool whole)
+void view_judging_short(struct json_writer *w, const char *key, const struct store_judging *j, const char *lang, bool whole)
 {
 	json_open(w, key, '{');
-	judging_members(w, j, whole);
+	judging_members(w, j, lang, whole);
 	json_close(w, '}');
 }
 
-void view_submission(struct json_writer *w, const char *key, const struct store_submission *s, bool whole)
+void view_submission(struct json_writer *w, const char *key, const struct store_submission *s, const char *lang, bool whole)
 {
 	json_open(w, key, '{');
 	json_write_integer(w, "id", s->id);
@@ -245,31 +246,36 @@ void view_submission(struct json_writer *w, const char *key, const struct store_
 	json_write_unsigned(w, "size", s->size);
 	if (s->source)
 		json_write_string(w, "source", s->source);
-	view_judging_short(w, "judging", &s->judging, whole);
+	view_judging_short(w, "judging", &s->judging, lang, whole);
 	json_close(w, '}');
 }
 
 /* ---- cases ---- */
 
 /* Of a hidden case: kind and place in the source; thread, address and detail could tell sizes. */
-static void put_fault(struct json_writer *w, const char *text, bool shown)
+static void put_fault(struct json_writer *w, const char *text, const char *lang, bool shown)
 {
 	static const char *const open[] = {"kind", "kernel", "file", "line"};
+	CLEANUP(arena_freep) struct arena *a = arena_new();
 	CLEANUP_JSON cJSON *f = text ? cJSON_Parse(text) : NULL;
-	if (!f || shown) {
-		copy(w, "fault", f);
+	if (!f) {
+		json_write_null(w, "fault");
 		return;
 	}
 	json_open(w, "fault", '{');
-	for (int i = 0; i < 4; i++) {
-		const cJSON *v = cJSON_GetObjectItemCaseSensitive(f, open[i]);
-		if (v)
-			copy(w, open[i], v);
+	for (const cJSON *v = f->child; v; v = v->next) {
+		bool told = shown;
+		for (int i = 0; i < 4; i++)
+			told |= !strcmp(open[i], v->string);
+		if (told && cJSON_IsString(v) && (!strcmp(v->string, "kind") || !strcmp(v->string, "detail")))
+			json_write_string(w, v->string, saying_in(lang, v->valuestring, a));
+		else if (told)
+			copy(w, v->string, v);
 	}
 	json_close(w, '}');
 }
 
-static void put_case(struct json_writer *w, const struct store_case *c, bool whole)
+static void put_case(struct json_writer *w, const struct store_case *c, const char *lang, bool whole)
 {
 	CLEANUP(arena_freep) struct arena *a = arena_new();
 	bool sizes = whole || c->visible || c->timing, values = whole || c->visible;
@@ -280,7 +286,7 @@ static void put_case(struct json_writer *w, const struct store_case *c, bool who
 	json_write_bool(w, "gpu", c->gpu);
 	json_write_string(w, "stage", c->stage);
 	json_write_string(w, "verdict", c->verdict);
-	json_write_string(w, "why", values ? c->why : view_without_sizes(a, c->why));
+	json_write_string(w, "why", saying_in(lang, values ? c->why : view_without_sizes(a, c->why), a));
 	view_raw(w, "sizes", sizes ? c->sizes : NULL);
 	json_write_ratio(w, "error_ratio", sizes ? c->error_ratio : untold_ratio(c->error_ratio));
 	json_write_number(w, "time_us", c->time_us);
@@ -288,7 +294,7 @@ static void put_case(struct json_writer *w, const struct store_case *c, bool who
 	json_write_number(w, "efficiency", c->efficiency);
 	json_write_string(w, "output", values ? c->printed : NULL);
 	view_raw(w, "wrong", values ? c->worst : NULL);
-	put_fault(w, c->fault, values);
+	put_fault(w, c->fault, lang, values);
 	json_close(w, '}');
 }
 
@@ -391,31 +397,42 @@ static void put_list(struct json_writer *w, const cJSON *report, const char *key
 	}
 }
 
-/* What else is to be told of a grading on a GPU: why it was not on the emulated device too, what there is nothing to compare with. */
-static void put_notes(struct json_writer *w, const cJSON *report)
+static void put_sentences(struct json_writer *w, const cJSON *report, const char *key, const char *lang)
 {
+	CLEANUP(arena_freep) struct arena *a = arena_new();
+	const cJSON *v;
+	json_open(w, key, '[');
+	cJSON_ArrayForEach(v, cJSON_GetObjectItemCaseSensitive(report, key))
+		json_write_string(w, NULL, saying_in(lang, cJSON_GetStringValue(v), a));
+	json_close(w, ']');
+}
+
+/* What else is to be told of a grading on a GPU: why it was not on the emulated device too, what there is nothing to compare with. */
+static void put_notes(struct json_writer *w, const cJSON *report, const char *lang)
+{
+	CLEANUP(arena_freep) struct arena *a = arena_new();
 	static const char *const names[] = {"not_emulated", "reference_note", "cublas_note"};
 	json_open(w, "notes", '[');
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (text_of(report, names[i]))
-			json_write_string(w, NULL, text_of(report, names[i]));
+			json_write_string(w, NULL, saying_in(lang, text_of(report, names[i]), a));
 	json_close(w, ']');
 }
 
-static void put_report(struct json_writer *w, const cJSON *report, const struct store_judging *j, bool whole)
+static void put_report(struct json_writer *w, const cJSON *report, const struct store_judging *j, const char *lang, bool whole)
 {
 	put_diagnostics(w, report);
 	copy(w, "book", cJSON_GetObjectItemCaseSensitive(report, "book"));
 	put_list(w, report, "kernels");
 	put_lines(w, report, text_of(report, "submission"));
-	put_list(w, report, "advice");
+	put_sentences(w, report, "advice", lang);
 	copy(w, "modelled", cJSON_GetObjectItemCaseSensitive(report, "modelled"));
 	copy(w, "device_name", cJSON_GetObjectItemCaseSensitive(report, "device"));
 	copy(w, "seconds", cJSON_GetObjectItemCaseSensitive(report, "seconds"));
 	copy(w, "driver", cJSON_GetObjectItemCaseSensitive(report, "driver"));
 	copy(w, "read_gbs", cJSON_GetObjectItemCaseSensitive(report, "read_gbs"));
 	copy(w, "hardware", cJSON_GetObjectItemCaseSensitive(report, "hardware"));
-	put_notes(w, report);
+	put_notes(w, report, lang);
 	if (whole) {
 		copy(w, "seed", cJSON_GetObjectItemCaseSensitive(report, "seed"));
 		json_write_string(w, "note", j->note);
@@ -437,13 +454,13 @@ bool view_judging(struct request *r, const struct store_judging *j, unsigned sta
 	CLEANUP_JSON cJSON *report = text.size ? cJSON_ParseWithLength(buf_str(&text), text.size) : NULL;
 	struct json_writer *w = reply_json(r, status);
 	json_open(w, NULL, '{');
-	judging_members(w, j, whole);
+	judging_members(w, j, r->lang, whole);
 	json_open(w, "cases", '[');
 	for (size_t i = 0; i < cs.n; i++)
-		put_case(w, &cs.at[i], whole);
+		put_case(w, &cs.at[i], r->lang, whole);
 	json_close(w, ']');
 	put_timing(w, &cs, report);
-	put_report(w, report, j, whole);
+	put_report(w, report, j, r->lang, whole);
 	json_close(w, '}');
 	return true;
 }

@@ -9,9 +9,9 @@ void view_user(struct json_writer *w, const char *key, const struct store_user *
 void view_users(struct json_writer *w, const struct store_users *us);	/* "items", whole */
 /* Members of an object that is open. */
 void view_problem_members(struct json_writer *w, const struct store_problem *p, bool with_hidden);
-/* whole: for instructors. */
-void view_submission(struct json_writer *w, const char *key, const struct store_submission *s, bool whole);
-void view_judging_short(struct json_writer *w, const char *key, const struct store_judging *j, bool whole);
+/* whole: for instructors.  lang: what is said in sentences is said in it. */
+void view_submission(struct json_writer *w, const char *key, const struct store_submission *s, const char *lang, bool whole);
+void view_judging_short(struct json_writer *w, const char *key, const struct store_judging *j, const char *lang, bool whole);
 /* With cases, book and so on.  false: the refusal is in r->reply. */
 bool view_judging(struct request *r, const struct store_judging *j, unsigned status);
 /* What was found in a package; the refusal of one for that. */

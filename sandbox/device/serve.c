@@ -306,6 +306,18 @@ static int check_arguments(const struct server *s, const struct control_argument
 	return 0;
 }
 
+/* What a run may write, as it was before the first. */
+static int poison_written(struct server *s, struct err *e)
+{
+	for (uint32_t i = 0; i < s->n_tensors; i++) {
+		const struct tensor *t = &s->tensors[i];
+		struct fault f = {0};
+		if (t->role != SESSION_INPUT && t->size && s->ops->poison(s->device, t->addr, t->size, &f) < 0)
+			return fault_err(&f, t->name, e);
+	}
+	return 0;
+}
+
 static int do_run(struct server *s, const struct control_run *m, int fd, struct err *e)
 {
 	struct control_run ask = *m;	/* the packet is reused by the guest's messages */
@@ -315,6 +327,8 @@ static int do_run(struct server *s, const struct control_run *m, int fd, struct 
 	if (ask.tape && !s->ops->tape_add)
 		return err_system(e, "the %s device has no tapes", s->ops->name);
 	if (check_arguments(s, ask.solve, ask.n_solve, e) < 0 || check_arguments(s, ask.prepare, ask.n_prepare, e) < 0)
+		return -1;
+	if (ask.again && poison_written(s, e) < 0)
 		return -1;
 	find_late(s, &ask);
 	if (tensors_hide(s, e) < 0)

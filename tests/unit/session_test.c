@@ -151,6 +151,29 @@ TEST(tells_what_was_not_written)
 	finish(&x);
 }
 
+/* A further run begins with outputs that nobody wrote. */
+TEST(a_further_run_owes_its_outputs_anew)
+{
+	struct fixture x;
+	bool whole;
+	uint64_t first;
+	solve_with(&x, SOLVE "{" ADD "}");
+	CHECK(x.run.done);
+	for (int again = 0; again < 2; again++) {
+		session_run_free(&x.run);
+		x.run = (struct session_run){.solve = x.arguments, .n_solve = 5, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
+					     .limits = {.wall_ms = 5000, .memory = 256 << 20, .output = 65536}, .again = again};
+		x.run.guest_fd = build_guest(SOLVE "{}");
+		CHECK_MSG(session_run(x.s, &x.run, &x.e) == 0, "%s", x.e.text);
+		close(x.run.guest_fd);
+		CHECK(x.run.done);
+		CHECK_EQ(session_written(x.s, x.c, &whole, &first, &x.e), 0);
+		CHECK_EQ(whole, !again);
+	}
+	CHECK_EQ(first, 0);
+	finish(&x);
+}
+
 TEST(fault_is_sticky)
 {
 	struct fixture x;

@@ -117,6 +117,15 @@ test("a wrong submission shows what was expected and what came, its progress com
 	assert.ok((await page.locator(".case-more tbody tr").count()) > 0);
 	assert.equal(await page.locator("[role=status].result-verdict").count(), 1);
 	await inspect(page, "result-wrong");
+	await page.getByRole("button", { name: "中文" }).click();
+	await page.locator(".result-verdict", { hasText: "答案错误" }).waitFor();
+	await page.locator(".case-more p", { hasText: "个元素中有" }).first().waitFor();
+	await page.locator(".advice li").first().waitFor();
+	const said = (await page.locator(".result .why, .result .case-more p, .result .advice li, .result .limiter").allInnerTexts()).join("\n");
+	assert.ok(!/[a-z]{2,} [a-z]{2,} [a-z]{2,}/.test(said), `English on a Chinese page: ${said}`);
+	await inspect(page, "result-wrong-zh");
+	await page.getByRole("button", { name: "English" }).click();
+	await page.locator(".result-verdict", { hasText: "Wrong answer" }).waitFor();
 });
 
 test("the samples alone, by Ctrl+'", async () => {

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { api } from "./api";
 import { follow } from "./follow";
+import { useLanguage } from "./i18n";
 import type { Case, Judging } from "./types";
 
 const number = (v: unknown) => (typeof v === "number" ? v : 0);
@@ -22,6 +23,7 @@ export function applyEvent(j: Judging, event: string, data: Record<string, unkno
 }
 
 export function useJudging(id: number | null, onDone?: (j: Judging) => void): { judging: Judging | null; error: unknown; cancel(): void } {
+	const lang = useLanguage();	// the server says its sentences in it
 	const [judging, setJudging] = useState<Judging | null>(null);
 	const [error, setError] = useState<unknown>(null);
 	useEffect(() => {
@@ -43,7 +45,7 @@ export function useJudging(id: number | null, onDone?: (j: Judging) => void): { 
 			onDone?.(last);
 		})().catch((e: unknown) => { if (!stop.signal.aborted) setError(e); });
 		return () => stop.abort();
-	}, [id]);
+	}, [id, lang]);
 	const cancel = useCallback(() => {
 		if (id !== null) api.cancel(id).then(setJudging, setError);
 	}, [id]);
