@@ -115,7 +115,7 @@ static double worth_width(const struct facts *f)
 
 static void say_width(const struct facts *f, char *out, size_t size)
 {
-	snprintf(out, size, "A lane loads %.1f bytes at a time. Load 16 (uint4, float4): a quarter of the load instructions, and more "
+	snprintf(out, size, "A lane loads %.1f bytes at a time. Load 16 (uint4, float4): fewer load instructions, and more "
 		 "bytes in flight to cover the latency of memory.", bytes_per_lane(f));
 }
 
@@ -215,8 +215,8 @@ static double worth_dequantization(const struct facts *f)
 static void say_dequantization(const struct facts *f, char *out, size_t size)
 {
 	struct figure a;
-	snprintf(out, size, "%s of the instructions are conversions. Put the integer bits into the mantissa of a float instead (for INT4: "
-		 "lop3 with 0x6400 makes FP16 1024+q), and take offset and zero point out once a group.",
+	snprintf(out, size, "%s of the instructions are conversions. Convert each x once for several rows. Integer codes need none: put their bits "
+		 "into the mantissa of a float (INT4: lop3 with 0x6400 makes FP16 1024+q), and take offset and zero point out once a group.",
 		 figure_percent(&a, share((double)f->c->issue_convert, (double)f->c->instructions)));
 }
 

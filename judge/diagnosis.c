@@ -419,7 +419,7 @@ static bool codes(const struct evidence *v)
 			   "order of the codes in a word: even and odd places are kept apart, but in the wrong order.");
 	if (equal && fails(v, "normal"))
 		return say(v, "Right where all codes are equal, wrong where they differ: codes meet the wrong x. Look at the order of the codes in a "
-			   "word (the first is in the lowest bits), of the words, and the stride of a row.");
+			   "word (which bits hold the first?), of the words, and the stride of a row.");
 	if (low && fails(v, "codes-highest"))
 		return say(v, "Right where every code is the lowest, wrong where every code is the highest: a code whose top bit is set is read "
 			   "wrong. Look for sign extension, a shift of a signed word, a missing mask.");

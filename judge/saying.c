@@ -171,10 +171,33 @@ static bool say(struct span text, unsigned depth, struct buf *out)
 	return false;
 }
 
+/* Of a character that is as wide as a Chinese one: U+3000 to U+9FFF, U+F000 to U+FFFF. */
+static bool wide(unsigned char first)
+{
+	return (first >= 0xe3 && first <= 0xe9) || first == 0xef;
+}
+
+/* Blanks set arguments off from Chinese; where an argument begins or ends in Chinese itself there are none. */
+static void close_up(char *s)
+{
+	char *to = s;
+	unsigned char last = 0;		/* first byte of the last character */
+	for (const char *from = s; *from; from++) {
+		if (*from == ' ' && wide(last) && wide((unsigned char)from[1]))
+			continue;
+		if (((unsigned char)*from & 0xc0) != 0x80)
+			last = (unsigned char)*from;
+		*to++ = *from;
+	}
+	*to = 0;
+}
+
 const char *saying_in(const char *lang, const char *text, struct arena *a)
 {
 	CLEANUP_BUF struct buf out = {0};
 	if (!text || !lang || strcmp(lang, "zh") || !say((struct span){text, strlen(text)}, 0, &out))
 		return text;
-	return arena_strdup(a, buf_str(&out));
+	char *said = arena_strdup(a, buf_str(&out));
+	close_up(said);
+	return said;
 }

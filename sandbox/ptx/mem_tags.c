@@ -128,13 +128,14 @@ static uint32_t wide_site(uint32_t site, uint32_t none)
 static int race(const struct note *n, unsigned lane, uint32_t byte, int other, enum access_kind other_kind, uint32_t site)
 {
 	struct mem_ctx *c = n->c;
-	char who[40] = "another warp";
-	if (other >= 0)
-		snprintf(who, sizeof who, "warp %d", other);
+	uint64_t address = lane_address(n->l, lane);
 	c->other_site = site;
-	return mem_fault(c, FAULT_RACE_SHARED, lane, lane_address(n->l, lane), n->l->size,
-			 "%s %s byte 0x%x, warp %u %s it with no barrier between", who, mem_deed(other_kind), byte, c->warp,
-			 mem_deed(n->kind));
+	if (other < 0)
+		return mem_fault(c, FAULT_RACE_SHARED, lane, address, n->l->size,
+				 "another warp %s byte 0x%x, warp %u %s it with no barrier between", mem_deed(other_kind), byte,
+				 c->warp, mem_deed(n->kind));
+	return mem_fault(c, FAULT_RACE_SHARED, lane, address, n->l->size, "warp %d %s byte 0x%x, warp %u %s it with no barrier between",
+			 other, mem_deed(other_kind), byte, c->warp, mem_deed(n->kind));
 }
 
 static int not_waited(const struct note *n, unsigned lane, uint32_t g)

@@ -211,11 +211,15 @@ TEST(sentences)
 	CHECK(saying_in("en", text, a) == text);
 	CHECK(!saying_in("zh", NULL, a));
 	CHECK_STR(zh(text), "主机代码使用的处理器时间超过 30.0 秒");
-	CHECK_STR(zh("out-of-bounds access: 4-byte read 4 bytes past the end of Wq (8192 bytes)"), "越界访问：4 字节的读：位于 Wq（8192 字节） 末尾之后 4 字节");
+	CHECK_STR(zh("out-of-bounds access: 4-byte read 4 bytes past the end of Wq (8192 bytes)"), "越界访问：4 字节的读：位于 Wq（8192 字节）末尾之后 4 字节");
 	CHECK_STR(zh("use after free: 4-byte write at offset 8 of freed memory, once an allocation of 64 bytes"),
-		  "释放后使用：4 字节的写：位于 已释放的内存，原为 一块 64 字节的分配 的偏移 8 处");
+		  "释放后使用：4 字节的写：位于已释放的内存，原为一块 64 字节的分配的偏移 8 处");
 	CHECK_STR(zh("global-memory race: warp 0 wrote byte 0 of y (32 bytes), warp 1 of the same block wrote it with no barrier between (a.cu:25)"),
-		  "全局内存竞争：warp 0 写了 y（32 字节） 的第 0 字节，同一 block 的 warp 1 也写了它，两者之间没有 barrier（a.cu:25）");
+		  "全局内存竞争：warp 0 写了 y（32 字节）的第 0 字节，同一 block 的 warp 1 也写了它，两者之间没有 barrier（a.cu:25）");
+	CHECK_STR(zh("shared-memory race: warp 0 wrote byte 0x24, warp 1 read it with no barrier between (a.cu:25)"),
+		  "共享内存竞争：warp 0 写了字节 0x24，warp 1 也读了它，两者之间没有 barrier（a.cu:25）");
+	CHECK_STR(zh("shared-memory race: another warp read byte 0x24, warp 1 wrote it with no barrier between"),
+		  "共享内存竞争：另一个 warp 读了字节 0x24，warp 1 也写了它，两者之间没有 barrier");
 	CHECK_STR(zh("3 of 8 elements of y are out of bound; the worst is y[2]"), "y 的 8 个元素中有 3 个超出误差界；最差的是 y[2]");
 	CHECK_STR(zh("a CUDA call failed (cudaErrorInvalidValue), and the program went on"), "有 CUDA 调用失败（cudaErrorInvalidValue），而程序继续运行");
 	CHECK_STR(zh("host code crashed: Segmentation fault: it followed a null pointer"), "主机代码崩溃：Segmentation fault：它使用了空指针");
