@@ -39,7 +39,8 @@ static void print_problem(const struct list *l, const struct problem *p, unsigne
 	int indent = NUMBER + 2, at = indent + l->id_columns + 2 + LEVEL + 1;
 	fprintf(t->file, "%*u  ", NUMBER, number);
 	term_put(t, STYLE_BOLD, "%-*s", l->id_columns, p->id);
-	fprintf(t->file, "  %-*s ", LEVEL, p->difficulty);
+	const char *level = problem_difficulty(p, l->lang);
+	fprintf(t->file, "  %s%*s ", level, LEVEL - term_columns(level), "");
 	term_wrap(t, text_in((struct text){p->title, p->title_zh}, l->lang), at, at);
 	put_needs(l, p, &needs);
 	for (int i = 0; i < 2; i++) {

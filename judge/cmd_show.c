@@ -40,7 +40,7 @@ static void print_facts(const struct problem *p, const char *lang, const struct 
 {
 	CLEANUP_BUF struct buf prototype = {0};
 	term_put(t, STYLE_BOLD, "%s: %s\n", p->id, text_in((struct text){p->title, p->title_zh}, lang));
-	term_put(t, STYLE_DIM, "%s", p->difficulty);
+	term_put(t, STYLE_DIM, "%s", problem_difficulty(p, lang));
 	for (unsigned i = 0; i < p->n_tags; i++)
 		term_put(t, STYLE_DIM, ", %s", p->tags[i]);
 	problem_prototype(p, false, &prototype);

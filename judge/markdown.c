@@ -26,7 +26,7 @@ static const struct { const char *tex, *utf8, *ascii; } symbols[] = {
 	{"\\ldots", "…", "..."}, {"\\cdots", "…", "..."}, {"\\approx", "≈", "~"}, {"\\lfloor", "⌊", "floor("}, {"\\rfloor", "⌋", ")"}, {"\\lceil", "⌈", "ceil("},
 	{"\\rceil", "⌉", ")"}, {"\\sqrt", "√", "sqrt"}, {"\\infty", "∞", "inf"}, {"\\pm", "±", "+-"}, {"\\to", "→", "->"},
 	{"\\sigma", "σ", "sigma"}, {"\\alpha", "α", "alpha"}, {"\\epsilon", "ε", "eps"}, {"\\eta", "η", "eta"}, {"\\mu", "µ", "mu"}, {"\\top", "ᵀ", "^T"},
-	{"\\quad", "  ", "  "}, {"\\qquad", "   ", "   "}, {"\\,", " ", " "}, {"\\;", " ", " "}, {"\\ ", " ", " "}, {"\\left", "", ""}, {"\\right", "", ""}, {"\\mathrm", "", ""},
+	{"\\quad", "  ", "  "}, {"\\qquad", "   ", "   "}, {"\\,", " ", " "}, {"\\;", " ", " "}, {"\\ ", " ", " "}, {"\\left", "", ""}, {"\\right", "", ""}, {"\\big", "", ""}, {"\\Big", "", ""}, {"\\bigl", "", ""}, {"\\bigr", "", ""}, {"\\mathrm", "", ""},
 	{"\\text", "", ""}, {"\\operatorname", "", ""}, {"\\mathbb", "", ""}, {"\\{", "{", "{"}, {"\\}", "}", "}"}, {"\\_", "_", "_"}, {"\\%", "%", "%"},
 	{"\\|", "‖", "||"}, {"\\bmod", "mod", "mod"}, {"\\&", "&", "&"}, {"\\\\", " ", " "},
 };
@@ -90,6 +90,15 @@ static size_t closing(const char *s, size_t from, size_t n, const char *mark, si
 	return n;
 }
 
+/* Where *emphasis* that begins after s[i] ends; n if the star is only a star. */
+static size_t emphasis(const char *s, size_t i, size_t n)
+{
+	if ((i && isalnum((unsigned char)s[i - 1])) || i + 1 >= n || s[i + 1] == ' ' || s[i + 1] == '*')
+		return n;
+	size_t end = closing(s, i + 1, n, "*", 1);
+	return end < n && s[end - 1] != ' ' ? end : n;
+}
+
 static void inline_text(struct page *p, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n;) {
@@ -105,8 +114,13 @@ static void inline_text(struct page *p, const char *s, size_t n)
 			math(p, s + i + m, end - i - m);
 			i = end + m;
 		} else if (i + 1 < n && s[i] == '*' && s[i + 1] == '*' && (end = closing(s, i + 2, n, "**", 2)) < n) {
-			styled(p, STYLE_BOLD, s + i + 2, end - i - 2);
+			buf_adds(&p->paragraph, term_on(p->t, STYLE_BOLD));
+			inline_text(p, s + i + 2, end - i - 2);
+			buf_adds(&p->paragraph, term_off(p->t));
 			i = end + 2;
+		} else if (s[i] == '*' && (end = emphasis(s, i, n)) < n) {
+			styled(p, STYLE_BOLD, s + i + 1, end - i - 1);
+			i = end + 1;
 		} else {
 			buf_addc(&p->paragraph, s[i++]);
 		}

@@ -6,6 +6,7 @@
 #include "../sandbox/base/nearest.h"
 #include "../sandbox/base/tame.h"
 #include "element.h"
+#include "lang.h"
 #include "paths.h"
 #include "rules.h"
 #include "testcase.h"
@@ -872,6 +873,15 @@ static void prototype_argument(const struct argument *a, struct buf *out)
 		buf_printf(out, "void *%s", a->name);
 	else
 		buf_printf(out, "%s%s *%s", a->role == ROLE_INPUT ? "const " : "", element_cuda(a->type), a->name);
+}
+
+const char *problem_difficulty(const struct problem *p, const char *lang)
+{
+	static const struct text levels[] = {{"easy", "简单"}, {"medium", "中等"}, {"hard", "困难"}};
+	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+		if (!strcmp(levels[i].en, p->difficulty))
+			return text_in(levels[i], lang);
+	return p->difficulty;
 }
 
 void problem_prototype(const struct problem *p, bool prepare, struct buf *out)

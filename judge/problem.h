@@ -97,6 +97,8 @@ int problem_ids(struct arena *a, const char *const **ids, size_t *n, struct err 
 void problem_prelude(const struct problem *p, struct buf *out);
 /* `extern "C" void solve(const uint32_t *Wq, ...)`, for messages. */
 void problem_prototype(const struct problem *p, bool prepare, struct buf *out);
+/* "easy", or in Chinese. */
+const char *problem_difficulty(const struct problem *p, const char *lang);
 /* The product to compare with, which the problem has, at these sizes.  e: "K: K/7: 256 is not a multiple of 7". */
 int problem_gemm(const struct problem *p, const struct sizes *sizes, struct gemm_shape *out, struct err *e);
 /* A file of the package ("statement.en.md", "starter.cu"). */
