@@ -60,10 +60,9 @@ void checkup_print_findings(const struct term *t, const struct findings *f)
 	for (unsigned i = 0; i < f->n; i++) {
 		char place[500];
 		finding_place(&f->at[i], place, sizeof place);
-		fputs("  ", t->file);
 		if (*place)
-			term_put(t, STYLE_BOLD, "%s", place);
-		fputs("\n      ", t->file);
+			term_put(t, STYLE_BOLD, "  %s\n", place);
+		fputs("      ", t->file);
 		term_wrap(t, f->at[i].text, 6, 6);
 		fputc('\n', t->file);
 	}

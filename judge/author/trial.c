@@ -97,8 +97,19 @@ static void say_busy(char *out, size_t size)
 		snprintf(out, size, "; this machine is busy, %.0f processes on %ld cores: try again when it is quiet", load, cores);
 }
 
+/* NULL: none is told, so `why` says all that there is. */
+static const struct diagnostic *first_error(const struct compiled *c)
+{
+	for (size_t i = 0; i < c->n_diagnostics; i++)
+		if (c->diagnostics[i].severity == DIAGNOSTIC_ERROR)
+			return &c->diagnostics[i];
+	return NULL;
+}
+
 static void say_unexpected(struct trial *t, const struct grading *g)
 {
+	const struct diagnostic *error = g->verdict == VERDICT_CE ? first_error(&g->compiled) : NULL;
+	int line = error ? error->line : g->decisive ? (int)g->decisive->fault.line : 0;
 	const char *code = verdict_code(g->verdict);
 	char where[120] = "", seed[SEED_HEX + 30] = "", busy[120] = "";
 	if (g->decisive && strncmp(g->why, "case ", 5) != 0)
@@ -113,9 +124,9 @@ static void say_unexpected(struct trial *t, const struct grading *g)
 		finding_add(&t->findings, t->path, 0, NULL, "is accepted, and should get %s: no case catches what is wrong with it; add one that does%s",
 			    expected_name(t), seed);
 	else
-		finding_add(&t->findings, t->path, g->decisive && g->decisive->fault.line > 0 ? g->decisive->fault.line : 0, NULL,
+		finding_add(&t->findings, t->path, line > 0 ? line : 0, NULL,
 			    "gets %s, and should get %s: %s%s%s%s", code,
-			    t->kind == TRIAL_STARTER ? "a verdict that says \"not solved\" (WA, NW)" : expected_name(t), where, g->why, seed, busy);
+			    t->kind == TRIAL_STARTER ? "a verdict that says \"not solved\" (WA, NW)" : expected_name(t), where, error ? error->text : g->why, seed, busy);
 }
 
 static void hold_to_bound(struct trial *t)
