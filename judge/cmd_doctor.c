@@ -35,8 +35,8 @@ static void tell(struct doctor *d, enum state s, const char *what, const char *f
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	term_put(&d->t, styles[s], "  %s ", marks[s][d->t.utf8]);
-	int at = 26 + (d->t.utf8 ? 0 : 1);
-	fprintf(d->t.file, "%-22s", what);
+	int at = 32 + (d->t.utf8 ? 0 : 1);
+	fprintf(d->t.file, "%-28s", what);
 	term_wrap(&d->t, text, at, at);
 	fputc('\n', d->t.file);
 	d->broken |= s == BROKEN;

@@ -5,6 +5,8 @@
 #include "../store/store.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -17,7 +19,12 @@ static const char *folder(const struct options *o)
 static int must_be_there(const char *path, struct err *e)
 {
 	struct stat st;
-	return stat(path, &st) == 0 ? 0 : err_input(e, "no server's data in %s: %s (--data names the folder)", path, strerror(errno));
+	char *database = NULL;
+	if (asprintf(&database, "%s/judge.db", path) < 0)
+		return err_system(e, "no memory");
+	int rc = stat(database, &st), error = errno;
+	free(database);
+	return rc == 0 ? 0 : err_input(e, "no server's data in %s: judge.db: %s (--data names the folder)", path, strerror(error));
 }
 
 int cmd_backup(const struct options *o)
