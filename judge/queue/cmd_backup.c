@@ -4,10 +4,7 @@
 #include "../../sandbox/base/cleanup.h"
 #include "../store/store.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const char *folder(const struct options *o)
@@ -15,22 +12,10 @@ static const char *folder(const struct options *o)
 	return o->data ? o->data : "data";
 }
 
-/* To open a database is to make it: not here. */
-static int must_be_there(const char *path, struct err *e)
-{
-	struct stat st;
-	char *database = NULL;
-	if (asprintf(&database, "%s/judge.db", path) < 0)
-		return err_system(e, "no memory");
-	int rc = stat(database, &st), error = errno;
-	free(database);
-	return rc == 0 ? 0 : err_input(e, "no server's data in %s: judge.db: %s (--data names the folder)", path, strerror(error));
-}
-
 int cmd_backup(const struct options *o)
 {
 	struct err e = {0};
-	if (options_want(o, COMMAND_backup, 1, &e) < 0 || must_be_there(folder(o), &e) < 0)
+	if (options_want(o, COMMAND_backup, 1, &e) < 0 || store_must_exist(folder(o), &e) < 0)
 		return complain(&e);
 	CLEANUP(store_closep) struct store *s = store_open(folder(o), &e);
 	if (!s || store_backup(s, o->arguments[0], &e) != STORE_OK)

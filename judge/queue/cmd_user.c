@@ -143,7 +143,10 @@ int cmd_user(const struct options *o)
 		err_input(&e, "judge user %s has no use for --role", a->name);
 		return complain(&e);
 	}
-	CLEANUP(store_closep) struct store *s = store_open(o->data ? o->data : "data", &e);
+	const char *folder = o->data ? o->data : "data";
+	if (strcmp(a->name, "add") != 0 && store_must_exist(folder, &e) < 0)
+		return complain(&e);
+	CLEANUP(store_closep) struct store *s = store_open(folder, &e);
 	if (!s)
 		return complain(&e);
 	CLEANUP(arena_freep) struct arena *arena = arena_new();

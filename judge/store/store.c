@@ -95,6 +95,17 @@ static enum store_result set_up(struct store *s, struct err *e)
 	return rc == STORE_OK ? schema_ready(s, e) : rc;
 }
 
+int store_must_exist(const char *folder, struct err *e)
+{
+	struct stat st;
+	char *database = NULL;
+	if (asprintf(&database, "%s/judge.db", folder) < 0)
+		return err_system(e, "no memory");
+	int rc = stat(database, &st), error = errno;
+	free(database);
+	return rc == 0 ? 0 : err_input(e, "no server's data in %s: judge.db: %s (--data names the folder)", folder, strerror(error));
+}
+
 struct store *store_open(const char *path, struct err *e)
 {
 	if (sodium_init() < 0)
