@@ -372,7 +372,7 @@ static void on_speed(const struct grading *g, struct advice *out)
 /* ---- hints on verdicts ---- */
 
 static const char *const fault_hints[FAULT_KINDS] = {
-	[FAULT_OUT_OF_BOUNDS] = "Compare each index with its size before the access: the last block covers more than there is.",
+	[FAULT_OUT_OF_BOUNDS] = "Hold the index against the tensor's size: does the last block cover more than there is (compare before the access), or are a stride, an offset or the element's type not those of this tensor?",
 	[FAULT_WRONG_SPACE] = "This address belongs to nothing: a pointer of the host, an index that overflowed 32 bits, or one never set.",
 	[FAULT_USE_AFTER_FREE] = "Free memory only after the last kernel that uses it.",
 	[FAULT_READ_ONLY] = "Inputs stay as they are: write to the output, to a workspace, or to memory of your own.",
