@@ -236,6 +236,40 @@ static bool names_word(const char *text, const char *word)
 	return false;
 }
 
+/* The same text without blanks, and int32_t as int: how lines break and where a star stands is the author's choice. */
+static void squeeze(const char *from, size_t size, struct buf *out)
+{
+	for (size_t i = 0; i < size; i++) {
+		bool begins = i && !isalnum((unsigned char)from[i - 1]) && from[i - 1] != '_';
+		if (begins && strncmp(from + i, "int32_t", 7) == 0) {
+			buf_adds(out, "int");
+			i += 6;
+		} else if (!isspace((unsigned char)from[i])) {
+			buf_add(out, &from[i], 1);
+		}
+	}
+}
+
+/* Students copy the signature from the statement: it is to be the one that their file is compiled with. */
+static void check_prototype(const struct problem *p, const char *file, const char *source, bool prepare, struct findings *f)
+{
+	const char *name = prepare ? "void prepare(" : "void solve(", *at = strstr(source, name);
+	CLEANUP_BUF struct buf right = {0}, squeezed = {0}, said = {0};
+	problem_prototype(p, prepare, &right);
+	squeeze(strstr(buf_str(&right), name), strlen(strstr(buf_str(&right), name)), &squeezed);
+	if (!at && !prepare)
+		finding_add(f, file, 0, NULL, "does not show the signature: write %s; in a block of code", buf_str(&right));
+	if (!at)
+		return;
+	squeeze(at, strcspn(at, ")") + 1, &said);
+	if (strcmp(buf_str(&said), buf_str(&squeezed)) == 0)
+		return;
+	int line = 1;
+	for (const char *c = source; c < at; c++)
+		line += *c == '\n';
+	finding_add(f, file, line, NULL, "shows another signature than problem.json's, which is %s;", buf_str(&right));
+}
+
 static void check_statement(const struct problem *p, const char *file, const char *source, size_t size, struct findings *f)
 {
 	bool zh = strstr(file, ".zh.") != NULL;
@@ -246,6 +280,9 @@ static void check_statement(const struct problem *p, const char *file, const cha
 		if (!names_word(source, p->arguments[i].name))
 			finding_add(f, file, 0, NULL, "does not name the argument %s: say what it is, e.g. in a table of arguments",
 				    p->arguments[i].name);
+	check_prototype(p, file, source, false, f);
+	if (p->n_prepare)
+		check_prototype(p, file, source, true, f);
 	if (!hints_count(source))
 		finding_add(f, file, 0, NULL, "has no hints: end it with a section \"## %s\" of \"### ...\" sections, one a hint", zh ? "提示" : "Hints");
 }
