@@ -136,7 +136,8 @@ static int follow(struct hand_in *h, struct err *e)
 		if (show_news(h, &since, e) == 0) {
 			failed = 0;
 		} else if (e->kind == ERR_INPUT || ++failed == PATIENCE) {
-			err_wrap(e, "submission %" PRId64 " is handed in, but its judging can't be followed", h->submission);
+			err_wrap(e, "submission %" PRId64 " is handed in, but its judging can't be followed from here (look at %s/submissions/%" PRId64 ")",
+				 h->submission, h->remote.url, h->submission);
 			return -1;
 		}
 		if (!h->over)

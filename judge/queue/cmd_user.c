@@ -16,6 +16,7 @@ struct call {
 	const char *name;		/* NULL: the action takes none */
 	struct store *store;
 	struct arena *arena;
+	const char *begun;		/* the folder, if this call began its database; else NULL */
 };
 
 static int role_of(const struct call *c, enum store_role dflt, enum store_role *out, struct err *e)
@@ -47,7 +48,7 @@ static int add(struct call *c, struct err *e)
 	int rc = store_user_add(c->store, &n, c->arena, &u, e) == STORE_OK ? 0 : -1;
 	explicit_bzero(password, sizeof password);
 	if (rc == 0)
-		printf("%s, %s\n", u.name, store_role_name(u.role));
+		printf("%s, %s%s%s\n", u.name, store_role_name(u.role), c->begun ? "; the first of a new database in " : "", c->begun ? c->begun : "");
 	return rc;
 }
 
@@ -144,12 +145,15 @@ int cmd_user(const struct options *o)
 		return complain(&e);
 	}
 	const char *folder = o->data ? o->data : "data";
-	if (strcmp(a->name, "add") != 0 && store_must_exist(folder, &e) < 0)
+	bool begin = store_must_exist(folder, &e) < 0;
+	if (begin && strcmp(a->name, "add") != 0)
 		return complain(&e);
+	e = (struct err){0};
 	CLEANUP(store_closep) struct store *s = store_open(folder, &e);
 	if (!s)
 		return complain(&e);
 	CLEANUP(arena_freep) struct arena *arena = arena_new();
-	struct call c = {.o = o, .name = a->wants_name ? o->arguments[1] : NULL, .store = s, .arena = arena};
+	struct call c = {.o = o, .name = a->wants_name ? o->arguments[1] : NULL, .store = s, .arena = arena,
+			 .begun = begin ? folder : NULL};
 	return a->run(&c, &e) < 0 ? complain(&e) : 0;
 }
