@@ -383,9 +383,8 @@ static int call_again(struct run_case *c, const struct case_report *fresh, struc
 	c->out = first;
 	if (rc == 0 && second.verdict != VERDICT_AC) {
 		*first = second;
-		size_t n = strlen(first->why);
-		snprintf(first->why + n, sizeof first->why - n, "; this at the second call of solve(), the first was right: what does it leave "
-			 "in variables of the module?");
+		snprintf(first->why, sizeof first->why, "%.500s; this at the second call of solve(), the first was right: what does it leave in "
+			 "variables of the module?", second.why);
 		session_run_free(&run);
 		return 0;
 	}
