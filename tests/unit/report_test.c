@@ -139,7 +139,7 @@ TEST(fault)
 	CLEANUP_FREE char *text = printed(&g, true, false);
 	HAS(text, "    kernel   fill(float *)\n    block    (1, 0, 0)   thread (33, 0, 0)\n    address  0x7f0000001000\n"
 		  "    at       demo.cu:2\n     2 │     y[n] = 0;\n");
-	HAS(text, "Compare each index with its size");
+	HAS(text, "Hold the index against");
 }
 
 TEST(no_timing_case)
@@ -400,7 +400,7 @@ TEST(hints_know_finer_kinds)
 		{FAULT_RACE_GLOBAL, "warp 1 writes y[0], warp 0 of the same block reads it with no barrier between", "__syncthreads()"},
 		{FAULT_RACE_GLOBAL, "block (1, 0, 0) wrote y[0], and nothing orders blocks of one launch", "Nothing orders blocks"},
 		{FAULT_OUT_OF_BOUNDS, "4-byte write at offset 0 of shared memory (0 bytes a block)", "third argument"},
-		{FAULT_OUT_OF_BOUNDS, "4-byte read 4 bytes past the end of Wq (8192 bytes)", "Compare each index"},
+		{FAULT_OUT_OF_BOUNDS, "4-byte read 4 bytes past the end of Wq (8192 bytes)", "Hold the index"},
 	};
 	static struct advice a;
 	struct case_report cases[3];
