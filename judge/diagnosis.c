@@ -431,8 +431,8 @@ static bool codes(const struct evidence *v)
 
 static bool scales(const struct evidence *v)
 {
-	double grid = error_in(v, "scale-grid"), plain = error_in(v, "normal");
-	return grid > 0.1 && grid > 2.5 * plain &&
+	double grid = error_in(v, "scale-grid"), plain = error_in(v, "normal"), shifted = error_in(v, "shifted");
+	return grid > 0.1 && grid > 2.5 * plain && !(shifted > grid) &&
 	       say(v, "Far worse where neighbouring scales differ much: is each scale applied once, and are it and the zero point those of the "
 			  "right group and the right row?");
 }
