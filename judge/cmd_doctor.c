@@ -3,6 +3,7 @@
 
 #include "../sandbox/base/arena.h"
 #include "../sandbox/base/cleanup.h"
+#include "../sandbox/base/cores.h"
 #include "../sandbox/compile.h"
 #include "../sandbox/jail.h"
 #include "../sandbox/ptx/profile.h"
@@ -181,7 +182,7 @@ static void ask_threads(struct doctor *d)
 {
 	const char *isa = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? "AVX-512" :
 			  __builtin_cpu_supports("avx2") ? "AVX2" : "plain C (slow)";
-	tell(d, GOOD, "processor", "%ld cores, lanes run on %s", sysconf(_SC_NPROCESSORS_ONLN), isa);
+	tell(d, GOOD, "processor", "%u cores, lanes run on %s", host_cores(), isa);
 }
 
 int cmd_doctor(const struct options *o)

@@ -3,6 +3,7 @@
 
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/base/clock.h"
+#include "../sandbox/base/cores.h"
 #include "baseline.h"
 #include "device_choice.h"
 #include "gpu_lock.h"
@@ -481,7 +482,7 @@ static int run_all(struct work *w, struct err *e)
 		return -1;
 	if (!o->answers)
 		w->oracles = oracle_pool_start(o->problem, w->cases, pooled(w->g),
-					       o->threads ? o->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN), o->unsandboxed);
+					       o->threads ? o->threads : host_cores(), o->unsandboxed);
 	struct err session_err = {0};
 	int opened = 0;
 	for (unsigned i = 0; i < w->n_runners && opened == 0 && !*w->g->not_emulated; i++)

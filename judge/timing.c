@@ -3,6 +3,7 @@
 
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/base/clock.h"
+#include "../sandbox/base/cores.h"
 #include "../sandbox/base/draw.h"
 #include "element.h"
 #include "gpu_lock.h"
@@ -117,7 +118,7 @@ static void *run_oracles(void *arg)
 static int ask_oracles(struct work *w, bool again, struct err *e)
 {
 	pthread_t threads[THREADS];
-	unsigned n = 0, want = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = 0, want = host_cores();
 	w->next = 0;
 	w->again = again;
 	while (n + 1 < want && n < THREADS && n + 1 < w->n + w->n_looks && pthread_create(&threads[n], NULL, run_oracles, w) == 0)

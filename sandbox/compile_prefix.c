@@ -2,6 +2,7 @@
 #include "compile_prefix.h"
 
 #include "base/cleanup.h"
+#include "base/fnv.h"
 #include "base/keep.h"
 
 #include <errno.h>
@@ -36,13 +37,6 @@ static bool cache_folder(char *out, size_t size)
 	return n > 0 && (size_t)n < size && *out == '/';
 }
 
-static uint64_t mix(uint64_t h, const void *data, size_t size)
-{
-	for (const unsigned char *p = data, *end = p + size; p < end; p++)
-		h = (h ^ *p) * 0x100000001b3;		/* FNV-1a: a name for a file, not a secret */
-	return h;
-}
-
 static uint64_t mix_file(uint64_t h, const char *dir, const char *name)
 {
 	char path[PATH_MAX];
@@ -50,17 +44,17 @@ static uint64_t mix_file(uint64_t h, const char *dir, const char *name)
 	snprintf(path, sizeof path, "%s%s", dir, name);
 	if (stat(path, &st) < 0)
 		return h;
-	h = mix(h, &st.st_mtim, sizeof st.st_mtim);
-	return mix(h, &st.st_size, sizeof st.st_size);
+	h = fnv(h, &st.st_mtim, sizeof st.st_mtim);
+	return fnv(h, &st.st_size, sizeof st.st_size);
 }
 
 /* What it depends on.  That the bytes agree is checked for each compilation, and gcc checks that the precompiled header is
  * its own: a name that stays the same too long costs time, and is never wrong. */
 static uint64_t key_of(const char *script, const char *prelude, const struct toolchain *t)
 {
-	uint64_t h = mix(0xcbf29ce484222325, script, strlen(script));
-	h = mix(h, prelude, strlen(prelude));
-	h = mix(h, t->root, strlen(t->root));
+	uint64_t h = fnv(fnv_basis, script, strlen(script));
+	h = fnv(h, prelude, strlen(prelude));
+	h = fnv(h, t->root, strlen(t->root));
 	h = mix_file(h, t->root, "/bin/nvcc");
 	h = mix_file(h, t->root, "/bin/cudafe++");
 	h = mix_file(h, t->root, "/include/cuda_runtime.h");

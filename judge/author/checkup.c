@@ -3,11 +3,11 @@
 
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/clock.h"
+#include "../../sandbox/base/cores.h"
 #include "rules.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct checking {
 	const struct checkup_options *o;
@@ -18,8 +18,7 @@ struct checking {
 
 static unsigned workers(const struct checkup_options *o)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	return o->workers ? o->workers : cores > 0 ? (unsigned)cores : 1;
+	return o->workers ? o->workers : host_cores();
 }
 
 /* ---- oracle ---- */

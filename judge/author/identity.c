@@ -2,19 +2,11 @@
 #include "identity.h"
 
 #include "../../sandbox/base/err.h"
+#include "../../sandbox/base/fnv.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t mix(uint64_t h, const void *data, size_t size)
-{
-	for (const unsigned char *p = data, *end = p + size; p < end; p++)
-		h = (h ^ *p) * 0x100000001b3;
-	return h;
-}
-
-static const uint64_t basis = 0xcbf29ce484222325;
 
 struct renaming {			/* names in the order in which they were met */
 	uint64_t *seen;			/* pairs: the name (0: none), its number */
@@ -48,7 +40,7 @@ static void grow(struct renaming *r)
 /* Registers (%r12, %fd3, %p1) and labels ($L__BB0_2) are numbered by where they come first. */
 static uint64_t number_of(struct renaming *r, const char *text, size_t size)
 {
-	uint64_t name = mix(basis, text, size) | 1;
+	uint64_t name = fnv(fnv_basis, text, size) | 1;
 	if (2 * r->n >= r->room)
 		grow(r);
 	size_t at = place_of(r, name);
@@ -74,13 +66,13 @@ static uint64_t mix_line(uint64_t h, struct renaming *r, const char *p, const ch
 		bool numbered = n > 2 && p[n - 1] >= '0' && p[n - 1] <= '9';	/* %tid has no number */
 		if (numbered) {
 			uint64_t id = number_of(r, p, n);
-			h = mix(mix(h, p, 2), &id, sizeof id);
+			h = fnv(fnv(h, p, 2), &id, sizeof id);
 			p += n;
 		} else if (*p == '/' && p + 1 < end && p[1] == '/') {
 			break;
 		} else {
 			if (*p != ' ' && *p != '\t')
-				h = mix(h, p, 1);
+				h = fnv(h, p, 1);
 			p++;
 		}
 	}
@@ -102,7 +94,7 @@ static bool idle(const char *p, size_t n)
 uint64_t ptx_identity(const char *ptx)
 {
 	struct renaming r = {0};
-	uint64_t h = basis;
+	uint64_t h = fnv_basis;
 	while (*ptx) {
 		size_t n = strcspn(ptx, "\n");
 		if (!strncmp(ptx + strspn(ptx, "\t "), ".section", 8)) {
@@ -111,7 +103,7 @@ uint64_t ptx_identity(const char *ptx)
 			continue;
 		}
 		if (!idle(ptx, n))
-			h = mix(mix_line(h, &r, ptx, ptx + n), "\n", 1);
+			h = fnv(mix_line(h, &r, ptx, ptx + n), "\n", 1);
 		ptx += n + (ptx[n] == '\n');
 	}
 	free(r.seen);
@@ -120,5 +112,5 @@ uint64_t ptx_identity(const char *ptx)
 
 uint64_t bytes_identity(const void *data, size_t size)
 {
-	return mix(basis, data, size);
+	return fnv(fnv_basis, data, size);
 }

@@ -4,6 +4,7 @@
 #include "../../sandbox/base/arena.h"
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/clock.h"
+#include "../../sandbox/base/cores.h"
 #include "../progress.h"
 #include "../submission.h"
 #include "mutant.h"
@@ -232,8 +233,7 @@ static void run_crew(struct crew *c, unsigned lanes)
 
 static unsigned lanes_of(const struct mutate_options *o)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned n = o->threads ? o->threads : cores > 0 ? (unsigned)cores : 1;
+	unsigned n = o->threads ? o->threads : host_cores();
 	return n < MAX_LANES ? n : MAX_LANES;
 }
 

@@ -3,6 +3,7 @@
 
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/clock.h"
+#include "../../sandbox/base/cores.h"
 #include "../submission.h"
 #include "layout.h"
 
@@ -91,10 +92,9 @@ static void check_times(struct trial *t, const struct grading *g)
 static void say_busy(char *out, size_t size)
 {
 	double load = 0;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	*out = 0;
-	if (getloadavg(&load, 1) == 1 && load > 2.0 * (double)cores)
-		snprintf(out, size, "; this machine is busy, %.0f processes on %ld cores: try again when it is quiet", load, cores);
+	if (getloadavg(&load, 1) == 1 && load > 2.0 * host_cores())
+		snprintf(out, size, "; this machine is busy, %.0f processes on %u cores: try again when it is quiet", load, host_cores());
 }
 
 /* NULL: none is told, so `why` says all that there is. */
@@ -186,7 +186,6 @@ static int run_trial(const struct trials_options *o, struct trial *t, struct err
 	CLEANUP_BUF struct buf source = {0};
 	CLEANUP_FREE char *path = NULL;
 	struct device_choice device = *o->probe;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	double began = clock_seconds();
 	if (asprintf(&path, "%s/%s", o->problem->folder, t->path) < 0)
 		BUG("out of memory");
@@ -195,7 +194,7 @@ static int run_trial(const struct trials_options *o, struct trial *t, struct err
 	t->skipped = t->expect.needs_gpu && !device.gpu;
 	struct grade_options q = {
 		.problem = o->problem, .name = submission_name(t->path), .source = buf_str(&source), .size = source.size, .device = &device,
-		.judging = "local", .threads = cores > (long)o->workers ? (unsigned)(cores / o->workers) : 1, .unsandboxed = o->unsandboxed,
+		.judging = "local", .threads = host_cores() > o->workers ? host_cores() / o->workers : 1, .unsandboxed = o->unsandboxed,
 		.brief = true,
 	};
 	if (!t->skipped && grade_all(o, t, &q, e) < 0)

@@ -3,6 +3,7 @@
 
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/clock.h"
+#include "../../sandbox/base/cores.h"
 #include "../store/store.h"
 
 #include <errno.h>
@@ -256,16 +257,14 @@ static void *supervise(void *arg)
 
 static void choose(struct supervisor *s, const struct supervisor_options *o)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned cores = host_cores();
 	s->o = *o;
-	if (cores < 1)
-		cores = 1;
 	if (!s->o.workers)
-		s->o.workers = (unsigned)cores;
+		s->o.workers = cores;
 	if (s->o.workers > MAX_WORKERS)
 		s->o.workers = MAX_WORKERS;
 	if (!s->o.threads)
-		s->o.threads = (unsigned)cores / s->o.workers > 2 ? (unsigned)cores / s->o.workers : 2;
+		s->o.threads = cores / s->o.workers > 2 ? cores / s->o.workers : 2;
 	snprintf(s->program, sizeof s->program, "%s", o->program ? o->program : "/proc/self/exe");
 	snprintf(s->data, sizeof s->data, "%s", o->data);
 	snprintf(s->log, sizeof s->log, "%s", o->log ? o->log : "");

@@ -1,11 +1,12 @@
 /* The emulated GPU from outside: open and close, launches. */
 #include "emu_int.h"
 
+#include "../base/cores.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_HOST_THREADS = 64, WORKSPACE_BYTES = 256 };
 #define DEFAULT_BUDGET 20000000000ull
@@ -19,10 +20,8 @@ struct emu *emu_open(const struct profile *p, const struct emu_options *o, struc
 	}
 	g->profile = *p;
 	g->options = *o;
-	if (g->options.threads == 0) {
-		long n = sysconf(_SC_NPROCESSORS_ONLN);
-		g->options.threads = n > 0 ? (unsigned)n : 1;
-	}
+	if (g->options.threads == 0)
+		g->options.threads = host_cores();
 	if (g->options.threads > MAX_HOST_THREADS)
 		g->options.threads = MAX_HOST_THREADS;
 	if (g->options.budget == 0)
