@@ -40,12 +40,19 @@ static int make_folder(const char *path)
 
 /* ---- opening ---- */
 
-static int find_path(const char *path, char *out, size_t size, struct err *e)
+/* The database that `path`, a file or a folder, means. */
+static int name_database(const char *path, bool *file, char *out, size_t size, struct err *e)
 {
 	struct stat st;
-	bool file = stat(path, &st) == 0 ? !S_ISDIR(st.st_mode) : strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".db");
-	if (snprintf(out, size, file ? "%s" : "%s/judge.db", path) >= (int)size)
-		return err_input(e, "%.200s...: this path is too long", path);
+	*file = stat(path, &st) == 0 ? !S_ISDIR(st.st_mode) : strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".db");
+	return snprintf(out, size, *file ? "%s" : "%s/judge.db", path) < (int)size ? 0 : err_input(e, "%.200s...: this path is too long", path);
+}
+
+static int find_path(const char *path, char *out, size_t size, struct err *e)
+{
+	bool file;
+	if (name_database(path, &file, out, size, e) < 0)
+		return -1;
 	if (!file && make_folder(path) < 0)
 		return err_input(e, "cannot make the folder %s: %s", path, strerror(errno));
 	return 0;
@@ -95,15 +102,15 @@ static enum store_result set_up(struct store *s, struct err *e)
 	return rc == STORE_OK ? schema_ready(s, e) : rc;
 }
 
-int store_must_exist(const char *folder, struct err *e)
+int store_must_exist(const char *path, struct err *e)
 {
 	struct stat st;
-	char *database = NULL;
-	if (asprintf(&database, "%s/judge.db", folder) < 0)
-		return err_system(e, "no memory");
-	int rc = stat(database, &st), error = errno;
-	free(database);
-	return rc == 0 ? 0 : err_input(e, "no server's data in %s: judge.db: %s (--data names the folder)", folder, strerror(error));
+	bool file;
+	char database[sizeof ((struct store *)0)->path];
+	if (name_database(path, &file, database, sizeof database, e) < 0)
+		return -1;
+	return stat(database, &st) == 0 ? 0 : err_input(e, "no server's data in %s: %s%s (--data names the folder)", path, file ? "" : "judge.db: ",
+							strerror(errno));
 }
 
 struct store *store_open(const char *path, struct err *e)

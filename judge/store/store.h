@@ -46,8 +46,8 @@ enum { STORE_PATIENCE_MS = 10000, STORE_TOKEN = 44 /* characters of a token, wit
 /* Opens the file, makes it and its tables where there are none, brings older ones up to date.  A database of a newer judge is
  * refused.  `path` may be a folder: then it is the judge.db in it, and the folder is made (0700) if it is not there. */
 struct store *store_open(const char *path, struct err *e);
-/* Fails if there is no database in the folder: for what only reads or mends one, since to open it is to make it. */
-int store_must_exist(const char *folder, struct err *e);
+/* Fails if there is no database yet, by the same rule for `path`: for what only reads or mends one, since to open it is to make it. */
+int store_must_exist(const char *path, struct err *e);
 void store_close(struct store *s);			/* NULL is fine */
 void store_closep(struct store **s);			/* for CLEANUP(store_closep) */
 /* Passwords are hashed with the least effort: for tests alone. */
