@@ -22,14 +22,17 @@ struct reading {
 	bool has_sample;
 };
 
-static int line_at(const struct reading *r, const char *at)
+static int line_in(const char *source, const char *at)
 {
 	int line = 1;
-	if (at < r->source || at > r->source + r->size)
-		return 0;
-	for (const char *p = r->source; p < at; p++)
+	for (const char *p = source; p < at; p++)
 		line += *p == '\n';
 	return line;
+}
+
+static int line_at(const struct reading *r, const char *at)
+{
+	return at < r->source || at > r->source + r->size ? 0 : line_in(r->source, at);
 }
 
 /* ---- mathematics ---- */
@@ -264,10 +267,7 @@ static void check_prototype(const struct problem *p, const char *file, const cha
 	squeeze(at, strcspn(at, ")") + 1, &said);
 	if (strcmp(buf_str(&said), buf_str(&squeezed)) == 0)
 		return;
-	int line = 1;
-	for (const char *c = source; c < at; c++)
-		line += *c == '\n';
-	finding_add(f, file, line, NULL, "shows another signature than problem.json's, which is %s;", buf_str(&right));
+	finding_add(f, file, line_in(source, at), NULL, "shows another signature than problem.json's, which is %s;", buf_str(&right));
 }
 
 static void check_statement(const struct problem *p, const char *file, const char *source, size_t size, struct findings *f)
@@ -301,12 +301,8 @@ static void check_steps(const struct problem *p, const char *file, const char *s
 		snprintf(path, sizeof path, "%s/submissions/accepted/%.*s", p->folder, (int)(at + 3 - from), from);
 		bool there = access(path, F_OK) == 0;
 		snprintf(path, sizeof path, "%s/%.*s", p->folder, (int)(at + 3 - from), from);
-		if (!there && access(path, F_OK) < 0) {
-			int line = 1;
-			for (const char *c = source; c < from; c++)
-				line += *c == '\n';
-			finding_add(f, file, line, NULL, "names %.*s, which is not in submissions/accepted/", (int)(at + 3 - from), from);
-		}
+		if (!there && access(path, F_OK) < 0)
+			finding_add(f, file, line_in(source, from), NULL, "names %.*s, which is not in submissions/accepted/", (int)(at + 3 - from), from);
 	}
 }
 

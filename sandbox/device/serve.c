@@ -270,16 +270,26 @@ static int replay_prepare(struct server *s, int tape, struct fault *f, struct er
 	return f->kind == FAULT_NONE ? tensors_show(s, e) : 0;
 }
 
+/* As they were when they were laid out: nobody has written them. */
+static int poison(struct server *s, bool workspaces, struct err *e)
+{
+	for (uint32_t i = 0; i < s->n_tensors; i++) {
+		const struct tensor *t = &s->tensors[i];
+		struct fault f = {0};
+		if ((t->role == SESSION_OUTPUT || (workspaces && t->role == SESSION_WORKSPACE)) && t->size &&
+		    s->ops->poison(s->device, t->addr, t->size, &f) < 0)
+			return fault_err(&f, t->name, e);
+	}
+	return 0;
+}
+
 static int do_replay(struct server *s, const struct control_id *m, struct err *e)
 {
 	struct control_replayed out = {0};
 	if (!s->ops->replay)
 		return err_system(e, "the %s device has no tapes", s->ops->name);
-	for (uint32_t i = 0; i < s->n_tensors; i++) {
-		const struct tensor *t = &s->tensors[i];
-		if (t->role == SESSION_OUTPUT && t->size && s->ops->poison(s->device, t->addr, t->size, &out.fault) < 0)
-			return fault_err(&out.fault, t->name, e);
-	}
+	if (poison(s, false, e) < 0)
+		return -1;
 	int tape = (int)m->id, rc = replay_prepare(s, tape, &out.fault, e);
 	forget_kept(s);
 	if (rc < 0 || (out.fault.kind == FAULT_NONE && s->ops->replay(s->device, tape, &out.replay, &out.fault, e) < 0))
@@ -306,18 +316,6 @@ static int check_arguments(const struct server *s, const struct control_argument
 	return 0;
 }
 
-/* What a run may write, as it was before the first. */
-static int poison_written(struct server *s, struct err *e)
-{
-	for (uint32_t i = 0; i < s->n_tensors; i++) {
-		const struct tensor *t = &s->tensors[i];
-		struct fault f = {0};
-		if (t->role != SESSION_INPUT && t->size && s->ops->poison(s->device, t->addr, t->size, &f) < 0)
-			return fault_err(&f, t->name, e);
-	}
-	return 0;
-}
-
 static int do_run(struct server *s, const struct control_run *m, int fd, struct err *e)
 {
 	struct control_run ask = *m;	/* the packet is reused by the guest's messages */
@@ -328,7 +326,7 @@ static int do_run(struct server *s, const struct control_run *m, int fd, struct 
 		return err_system(e, "the %s device has no tapes", s->ops->name);
 	if (check_arguments(s, ask.solve, ask.n_solve, e) < 0 || check_arguments(s, ask.prepare, ask.n_prepare, e) < 0)
 		return -1;
-	if (ask.again && poison_written(s, e) < 0)
+	if (ask.again && poison(s, true, e) < 0)
 		return -1;
 	find_late(s, &ask);
 	if (tensors_hide(s, e) < 0)

@@ -79,6 +79,12 @@ static struct session *open_session(void)
 	return s;
 }
 
+static void fresh_run(struct fixture *x)
+{
+	x->run = (struct session_run){.solve = x->arguments, .n_solve = 5, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
+				      .limits = {.wall_ms = 5000, .memory = 256 << 20, .output = 65536}};
+}
+
 static void lay_out(struct fixture *x)
 {
 	static float a[N], b[N];
@@ -95,8 +101,7 @@ static void lay_out(struct fixture *x)
 	x->arguments[2] = (struct session_argument){.kind = ARGUMENT_TENSOR, .tensor = x->c};
 	x->arguments[3] = (struct session_argument){.kind = ARGUMENT_I32, .i = N};
 	x->arguments[4] = (struct session_argument){.kind = ARGUMENT_F32, .f = 0.5};
-	x->run = (struct session_run){.solve = x->arguments, .n_solve = 5, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
-				      .limits = {.wall_ms = 5000, .memory = 256 << 20, .output = 65536}};
+	fresh_run(x);
 }
 
 static void solve_with(struct fixture *x, const char *source)
@@ -161,8 +166,8 @@ TEST(a_further_run_owes_its_outputs_anew)
 	CHECK(x.run.done);
 	for (int again = 0; again < 2; again++) {
 		session_run_free(&x.run);
-		x.run = (struct session_run){.solve = x.arguments, .n_solve = 5, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
-					     .limits = {.wall_ms = 5000, .memory = 256 << 20, .output = 65536}, .again = again};
+		fresh_run(&x);
+		x.run.again = again;
 		x.run.guest_fd = build_guest(SOLVE "{}");
 		CHECK_MSG(session_run(x.s, &x.run, &x.e) == 0, "%s", x.e.text);
 		close(x.run.guest_fd);
