@@ -145,6 +145,19 @@ static void say_conflicts(const struct facts *f, char *out, size_t size)
 		 "or change which lane reads what.", figure_count(&a, f->b->shared_conflicts), figure_count(&b, f->b->shared_wavefronts));
 }
 
+static double worth_constants(const struct facts *f)
+{
+	double each = share((double)f->c->constant_load_passes, (double)f->c->constant_load_requests);
+	return each < 2 ? 0 : f->b->limiter == LIMIT_CONSTANT ? 0.8 : each > 4 && issue_bound(f) ? 0.2 : 0;
+}
+
+static void say_constants(const struct facts *f, char *out, size_t size)
+{
+	double each = share((double)f->c->constant_load_passes, (double)f->c->constant_load_requests);
+	snprintf(out, size, "Constant memory serves one address at a time: its loads take %.1f passes each, since the lanes of a warp look up different "
+		 "entries. Hold a small table in registers (a shuffle, a byte permutation) or in shared memory.", each);
+}
+
 static double worth_spills(const struct facts *f)
 {
 	return share((double)(f->c->local_load_sectors + f->c->local_store_sectors),
@@ -320,6 +333,7 @@ static const struct rule {
 	{"width", worth_width, say_width},
 	{"in flight", worth_in_flight, say_in_flight},
 	{"conflicts", worth_conflicts, say_conflicts},
+	{"constants", worth_constants, say_constants},
 	{"spills", worth_spills, say_spills},
 	{"grid", worth_grid, say_grid},
 	{"occupancy", worth_occupancy, say_occupancy},

@@ -483,7 +483,7 @@ static enum suspicion compile_once(const struct compile_request *rq, const struc
 
 int compile(const struct compile_request *rq, struct arena *a, struct compiled *out, struct err *e)
 {
-	*out = (struct compiled){.guest_fd = -1, .log = ""};
+	*out = (struct compiled){.name = rq->name, .guest_fd = -1, .log = ""};
 	if ((rq->entry && !is_plain(rq->entry)) || !is_plain(rq->arch))
 		return err_system(e, "compile step: entry \"%s\" or architecture \"%s\" is not a plain name",
 				  rq->entry ? rq->entry : "", rq->arch);

@@ -48,6 +48,7 @@ struct kernel_resources {		/* from ptxas -v, one per entry function */
 
 struct compiled {
 	bool ok;			/* false: a compile error, told by the diagnostics; why_not is its one-line summary */
+	const char *name;		/* the request's */
 	const char *why_not;		/* e.g. "2 errors", "the compiler ran out of memory (limit 4 GiB)" */
 	struct diagnostic *diagnostics;
 	size_t n_diagnostics;

@@ -78,7 +78,8 @@ struct jail_limits {			/* 0 means no limit */
 };
 
 struct jail_mount {
-	const char *host, *inside;	/* bind mount, read-only, nosuid, nodev; a host path that is absent is skipped */
+	const char *host, *inside;	/* bind mount, read-only, nosuid, nodev; a host path that is absent is skipped; may be in the
+					 * private /tmp */
 };
 
 struct jail_fd {

@@ -184,10 +184,13 @@ int jail_enter_root(struct jail_plan *p)
 	/* Any folder that exists does for a place to build on; it is gone from view a moment later. */
 	if (mount_new("tmpfs", "/proc", MS_NOSUID | MS_NODEV, "size=256k,nr_inodes=512,mode=0755") < 0 || chdir("/proc") < 0)
 		return jail_fail(p, "cannot mount a root", NULL);
+	/* First /tmp: a mount may lie below it, the libraries of a judge that is kept there for one. */
+	if (private_tmp(p) < 0)
+		return -1;
 	for (unsigned i = 0; i < n_taken; i++)
 		if (attach(p, taken[i].tree, taken[i].inside) < 0)
 			return -1;
-	if (mask(p) < 0 || private_tmp(p) < 0)
+	if (mask(p) < 0)
 		return -1;
 	/* The jail's own processes; a host that hides parts of /proc from us does not allow it, and the driver can do without. */
 	if (p->spec->policy == JAIL_GPU && make_point("proc", true) == 0)

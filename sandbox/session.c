@@ -399,6 +399,7 @@ int session_load(struct session *s, const struct compiled *c, struct err *e)
 	if (!s->image || !s->resources)
 		BUG("out of memory");
 	memcpy(s->image, image, image_size);
+	snprintf(s->source, sizeof s->source, "%s", c->name ? c->name : "");
 	s->image_size = image_size;
 	s->n_resources = 0;
 	for (size_t i = 0; i < c->n_kernels; i++) {

@@ -26,6 +26,7 @@ struct session {
 	bool dead;			/* it crashed; the session is of no more use */
 	bool exhausted;			/* of its memory limit */
 	bool killed;			/* from outside */
+	char source[64];		/* of the image, as the user knows it */
 	char *image;			/* kept, for a fresh process after one that had to be stopped */
 	uint64_t image_size;
 	struct device_resources *resources;

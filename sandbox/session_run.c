@@ -137,15 +137,17 @@ static int take_lists(struct session *s, struct session_run *r, const struct con
 	return 0;
 }
 
-/* __FILE__ of an assertion is what the compile step calls the source; the fault's place has its own name. */
-static void own_name(struct fault *f)
+/* __FILE__ of an assertion is what the compile step calls the source.  A GPU knows of no other place. */
+static void own_name(const struct session *s, struct fault *f)
 {
 	static const char inside[] = COMPILE_SOURCE ":";
 	char text[sizeof f->detail];
-	if (!*f->file || strncmp(f->detail, inside, sizeof inside - 1) != 0)
+	if (f->kind != FAULT_ASSERT || !*s->source || strncmp(f->detail, inside, sizeof inside - 1) != 0)
 		return;
-	snprintf(text, sizeof text, "%s:%s", f->file, f->detail + sizeof inside - 1);
+	snprintf(text, sizeof text, "%s:%s", s->source, f->detail + sizeof inside - 1);
 	memcpy(f->detail, text, sizeof text);
+	if (f->line && !*f->file)
+		snprintf(f->file, sizeof f->file, "%s", s->source);
 }
 
 static int take_report(struct session *s, struct session_run *r, struct err *e)
@@ -161,7 +163,7 @@ static int take_report(struct session *s, struct session_run *r, struct err *e)
 	r->done = c.done != 0;
 	r->has_prepare = c.has_prepare != 0;
 	r->fault = c.fault;
-	own_name(&r->fault);
+	own_name(s, &r->fault);
 	r->protocol_error = c.protocol_error != 0;
 	snprintf(r->protocol_text, sizeof r->protocol_text, "%s", c.protocol_text);
 	snprintf(r->cuda_error, sizeof r->cuda_error, "%s", cuda_error_name(c.cuda_error));

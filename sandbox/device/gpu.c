@@ -7,6 +7,7 @@
  */
 #include "gpu_impl.h"
 
+#include "assertion.h"
 #include "../base/draw.h"
 #include "../base/pretty_name.h"
 
@@ -105,13 +106,26 @@ static int find_granularity(struct device *d, struct err *e)
 	return 0;
 }
 
-/* Device printf goes to the process's stdout when the device is waited for: that is a memory file from now on. */
+/* Device printf goes to the process's stdout when the device is waited for: that is a memory file from now on.  What is said of a
+ * failed assertion goes to stderr, which is another one while a launch is waited for. */
 static int redirect_output(struct device *d, struct err *e)
 {
 	d->output = memfd_create("device-printf", MFD_CLOEXEC);
 	if (d->output < 0 || dup2(d->output, STDOUT_FILENO) < 0)
 		return err_errno(e, "cannot make a memory file for device printf");
+	d->said = memfd_create("device-assert", MFD_CLOEXEC);
+	d->own_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (d->said < 0 || d->own_stderr < 0)
+		return err_errno(e, "cannot make a memory file for device assertions");
 	return 0;
+}
+
+static void close_outputs(struct device *d)
+{
+	const int fds[] = {d->output, d->said, d->own_stderr};
+	for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 }
 
 static int open_context(struct device *d, struct err *e)
@@ -151,8 +165,7 @@ static void gpu_close(struct device *d)
 	}
 	for (uint32_t i = 0; i < d->n_tapes; i++)	/* of a context that is lost */
 		device_steps_free(d->tapes[i].steps, d->tapes[i].n);
-	if (d->output >= 0)
-		close(d->output);
+	close_outputs(d);
 	free(d->image);
 	free(d->functions);
 	free(d->shared_allowed);
@@ -166,11 +179,10 @@ static int gpu_open(const struct device_options *o, struct device **out, struct 
 	if (!d)
 		BUG("out of memory");
 	d->options = *o;
-	d->output = -1;
+	d->output = d->said = d->own_stderr = -1;
 	d->poison = draw_poison();
 	if (driver_open(&d->cu, o->library, e) < 0 || redirect_output(d, e) < 0 || open_context(d, e) < 0) {
-		if (d->output >= 0)
-			close(d->output);
+		close_outputs(d);
 		free(d);
 		return -1;
 	}
@@ -368,8 +380,19 @@ void gpu_take_output(struct device *d)
 		BUG("cannot empty a memory file");
 }
 
+/* Once: after a failed assertion nothing works in this process any more. */
+static void tell_assertion(struct device *d, struct fault *f)
+{
+	char text[4096];
+	ssize_t n = pread(d->said, text, sizeof text - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	assertion_read(text, f);
+}
+
 static CUresult launch_and_wait(struct device *d, const struct device_launch *l, float *ms)
 {
+	if (dup2(d->said, STDERR_FILENO) < 0)
+		BUG("cannot turn stderr to a memory file");
 	CUresult r = d->cu.cuEventRecord(d->begin, d->stream);
 	if (r == CUDA_SUCCESS)
 		r = gpu_enqueue_launch(d, l);
@@ -377,6 +400,9 @@ static CUresult launch_and_wait(struct device *d, const struct device_launch *l,
 		r = d->cu.cuEventRecord(d->end, d->stream);
 	if (r == CUDA_SUCCESS)
 		r = d->cu.cuCtxSynchronize();		/* which also brings what was printed */
+	fflush(stderr);
+	if (dup2(d->own_stderr, STDERR_FILENO) < 0)
+		BUG("cannot turn stderr back");
 	if (r == CUDA_SUCCESS)
 		r = d->cu.elapsed(ms, d->begin, d->end);
 	return r;
@@ -393,6 +419,8 @@ static int gpu_launch(struct device *d, const struct device_launch *l, struct de
 	if (r == CUDA_SUCCESS)
 		return 0;
 	gpu_fault(d, r, &out->fault);
+	if (r == CUDA_ERROR_ASSERT)
+		tell_assertion(d, &out->fault);
 	if (gpu_is_defect(r))
 		return gpu_cannot(d, r, "it is defective", e);
 	if (l->kernel < d->n_functions && d->cu.cuFuncGetName(&name, d->functions[l->kernel]) == CUDA_SUCCESS)

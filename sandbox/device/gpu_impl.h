@@ -39,6 +39,7 @@ struct device {
 	struct nvml *nvml;
 	char uuid[48];
 	int output;			/* memory file behind stdout, where device printf goes */
+	int said, own_stderr;		/* memory file behind stderr during a launch, where failed assertions go; the other stderr */
 	/* image */
 	char *image;
 	CUmodule module;

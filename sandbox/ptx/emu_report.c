@@ -115,6 +115,9 @@ static void add_site(struct counters *c, const struct access *a, const struct me
 			c->local_load_sectors += s->sectors;
 		else
 			c->local_store_sectors += s->sectors;
+	} else if (a->op.space == PTX_SPACE_CONST || a->op.space == PTX_SPACE_PARAM) {
+		c->constant_load_requests += s->requests;
+		c->constant_load_passes += s->wavefronts;
 	} else if (a->kind == ACCESS_STORES) {
 		c->global_store_requests += s->requests;
 		c->global_store_sectors += s->sectors;

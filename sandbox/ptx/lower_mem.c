@@ -251,6 +251,8 @@ static int lower_load(struct lower *l, const struct ptx_insn *in)
 		return -1;
 	note_order(l, in, &a);
 	a.op.joined = l->joined[l->current];
+	if (ptx_insn_space(in) == PTX_SPACE_CONST && !(in->ops[1].kind == PTX_O_MEM && in->ops[1].reg >= 0))
+		a.op.joined = MEM_JOINED_ELSEWHERE;
 	if (l->n_cas && in->ops[1].kind == PTX_O_MEM && guesses(l, &in->ops[1]))
 		a.op.flags |= MEM_VOLATILE;
 	emit_access(l, in, &a, exec_load)->spin = (a.op.flags & MEM_VOLATILE) != 0;

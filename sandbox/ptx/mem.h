@@ -131,7 +131,7 @@ enum mem_flag {
 	MEM_UNCHECKED = 8		/* cp.async bookkeeping and the like */
 };
 
-/* As mem_op.joined: counted with another load. */
+/* As mem_op.joined: counted with another load; from constant memory, an operand of the instruction that uses it. */
 enum { MEM_JOINED_ELSEWHERE = 255 };
 
 /* What is known of an access when the kernel is lowered. */

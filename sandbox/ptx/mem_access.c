@@ -475,7 +475,22 @@ static int load_shared(struct mem_ctx *c, const struct mem_op *op, struct mem_si
 	return 0;
 }
 
-/* Constants and parameters: the constant cache is no part of what we count. */
+/* How many different addresses lanes ask for. */
+static unsigned distinct_addresses(const struct lanes *l)
+{
+	unsigned n = 0;
+	if (l->strided)
+		return l->stride ? (unsigned)__builtin_popcount(l->mask) : 1;
+	for (uint32_t left = l->mask; left; n++) {
+		uint64_t first = lane_address(l, first_lane(left));
+		for (uint32_t m = left; m; m &= m - 1)
+			if (lane_address(l, first_lane(m)) == first)
+				left &= ~(1u << first_lane(m));
+	}
+	return n;
+}
+
+/* Constants and parameters.  Of the constant cache we count how often it is asked; that it can miss is left out. */
 static int load_constant(struct mem_ctx *c, const struct mem_op *op, struct mem_site *site, const struct lanes *l,
 			 void *const *rows)
 {
@@ -483,7 +498,13 @@ static int load_constant(struct mem_ctx *c, const struct mem_op *op, struct mem_
 	if (check_global(c, l, op->site, false, &shadow) < 0)
 		return -1;
 	mem_move_in(l, mem_origin(c->mem), op, rows);
+	if (op->joined == MEM_JOINED_ELSEWHERE)
+		return 0;
+	unsigned passes = distinct_addresses(l);
 	site->requests++;
+	site->wavefronts += passes;
+	c->counters->constant_load_requests++;
+	c->counters->constant_load_passes += passes;
 	return 0;
 }
 

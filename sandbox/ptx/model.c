@@ -24,6 +24,9 @@
 enum {
 	SECTOR = 32,
 	L2_PORT_BYTES = 64,		/* from L2 into an SM, per cycle */
+	/* Of loads from constant memory at different addresses, on an H200 (all in the constant cache): each address takes an SM
+	 * two cycles, and the warp that waits eleven. */
+	CONSTANT_CYCLES = 2, CONSTANT_WAIT_CYCLES = 11,
 };
 
 /* Blocks started per cycle, all SMs together: 4096 empty blocks add 2.4 us to an empty kernel on an H200. */
@@ -37,7 +40,7 @@ static const double LOADS_PER_ROUND = 4, WARP_ALONE_CYCLES = 3;
 static const double MMA_SYNC_SHARE = 0.65;
 
 struct bounds {				/* microseconds, for the whole launch on evenly loaded SMs */
-	double dram, l2, port, l1, shared, issue, pipe, start;
+	double dram, l2, port, l1, shared, constant, issue, pipe, start;
 	double wait, chain;		/* of one warp */
 	enum limiter pipe_limit;
 };
@@ -75,6 +78,7 @@ static void memory_bounds(const struct profile *p, const struct counters *c, str
 	b->port = sm_us(p, l2_bytes, L2_PORT_BYTES);
 	b->l1 = sm_us(p, (double)c->l1_wavefronts, p->l1_wavefronts);
 	b->shared = sm_us(p, shared, p->shared_wavefronts);
+	b->constant = sm_us(p, (double)c->constant_load_passes, 1.0 / CONSTANT_CYCLES);
 }
 
 static void pipe_bounds(const struct profile *p, const struct counters *c, struct bounds *b)
@@ -126,6 +130,7 @@ static void warp_bounds(const struct profile *p, const struct counters *c, doubl
 		rounds = loads / LOADS_PER_ROUND;
 		cycles = (double)c->instructions / warps * WARP_ALONE_CYCLES;
 	}
+	cycles += CONSTANT_WAIT_CYCLES * ((double)c->constant_load_passes - (double)c->constant_load_requests) / warps;
 	b->wait = rounds * round_us(p, c, larger(1, ratio(loads, rounds)));
 	b->chain = cycles / (p->clock_ghz * 1e3);
 }
@@ -151,6 +156,7 @@ static struct wave work_of(const struct bounds *b)
 	struct wave w = {0, LIMIT_LAUNCH};
 
 	at_least(&w, b->l1 + b->shared, b->l1 > b->shared ? LIMIT_L1 : LIMIT_SHARED);
+	at_least(&w, b->constant, LIMIT_CONSTANT);
 	at_least(&w, b->issue, LIMIT_ISSUE);
 	at_least(&w, b->pipe, b->pipe_limit);
 	return w;
@@ -249,6 +255,7 @@ const char *limiter_name(enum limiter l)
 		[LIMIT_L2] = "L2 bandwidth",
 		[LIMIT_L1] = "L1 wavefronts",
 		[LIMIT_SHARED] = "shared-memory wavefronts",
+		[LIMIT_CONSTANT] = "constant-memory passes",
 		[LIMIT_ISSUE] = "instruction issue",
 		[LIMIT_FP32] = "FP32 pipe",
 		[LIMIT_FP16] = "FP16 pipe",

@@ -68,7 +68,7 @@ void l2_write_back(struct l2 *l, struct counters *c);
 
 /* ---- occupancy ---- */
 
-enum limiter { LIMIT_NONE, LIMIT_LAUNCH, LIMIT_DRAM, LIMIT_L2, LIMIT_L1, LIMIT_SHARED, LIMIT_ISSUE, LIMIT_FP32, LIMIT_FP16,
+enum limiter { LIMIT_NONE, LIMIT_LAUNCH, LIMIT_DRAM, LIMIT_L2, LIMIT_L1, LIMIT_SHARED, LIMIT_CONSTANT, LIMIT_ISSUE, LIMIT_FP32, LIMIT_FP16,
 	       LIMIT_FP64, LIMIT_INT, LIMIT_CONVERT, LIMIT_SFU, LIMIT_TENSOR, LIMIT_LATENCY };
 const char *limiter_name(enum limiter l);	/* "DRAM bandwidth", "memory latency (too few bytes in flight)" */
 

@@ -1,7 +1,9 @@
-// prepare() does its work once, and never again: later calls live on weights that it unpacked then.  On a GPU they change between
-// passes, and prepare() is done again, untimed, before each.
+// prepare() does its work once, and never again: later calls live on weights that it unpacked then.  On the emulated device a case's
+// second call finds an unwritten workspace; on a GPU alone weights change between passes, and prepare() is done again, untimed,
+// before each.
 // judge: w4a16-gemm
-// expect-gpu: WA
+// expect: UB
+// expect-gpu-alone: WA
 #include <cstdint>
 #include <cuda_fp16.h>
 

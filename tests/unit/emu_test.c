@@ -90,6 +90,34 @@ static const char store_tid[] =
 	"END: ret; }\n"
 	".file 1 \"store.cu\"\n";
 
+static const char look_up[] =
+	".const .align 4 .b32 table[32] = {1, 2, 3};\n"
+	".visible .entry look_up(.param .u32 mask)\n"
+	"{ .reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+	"ld.param.u32 %r1, [mask]; mov.u32 %r2, %tid.x; and.b32 %r2, %r2, %r1;\n"
+	"mov.u64 %rd1, table; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;\n"
+	"ld.const.u32 %r3, [%rd3]; ld.const.u32 %r4, [table+4];\n"
+	"ret; }\n";
+
+/* One pass for each address; what stands at a place known to the compiler is an operand. */
+TEST(passes_of_constant_memory)
+{
+	static const uint32_t masks[] = {0, 1, 3, 5, 31}, passes[] = {1, 2, 4, 4, 32};
+	struct fixture f;
+	open_gpu(&f, 1, 0);
+	CHECK_MSG(load(&f, look_up) != NULL, "%s", f.e.text);
+	for (unsigned i = 0; i < sizeof masks / sizeof *masks; i++) {
+		struct emu_report r = {0};
+		launch(&f, "look_up", 1, 32, 0, &masks[i], &r);
+		CHECK_EQ(r.fault.kind, FAULT_NONE);
+		CHECK_EQ(r.counters.constant_load_requests, 1);
+		CHECK_EQ(r.counters.constant_load_passes, passes[i]);
+		CHECK_EQ(r.counters.global_load_requests, 0);
+		emu_report_free(&r);
+	}
+	close_gpu(&f);
+}
+
 TEST(kernel_is_described)
 {
 	struct fixture f;

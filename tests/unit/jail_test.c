@@ -426,6 +426,23 @@ TEST(the_compile_jail_has_files_and_no_more)
 	check_shell("unshare -U true 2>/dev/null || echo refused; mount -t tmpfs x /tmp 2>/dev/null || echo refused", 0, "refused\nrefused\n");
 }
 
+/* A judge in a folder of /tmp has its libraries there. */
+TEST(a_mount_may_lie_below_the_private_tmp)
+{
+	need_jails();
+	const char *argv[4];
+	struct jail_result r;
+	struct jail_mount mounts[sizeof system_mounts / sizeof *system_mounts + 1];
+	memcpy(mounts, system_mounts, sizeof system_mounts);
+	mounts[sizeof mounts / sizeof *mounts - 1] = (struct jail_mount){"/usr/include", "/tmp/a/b"};
+	struct jail_spec s = shell(argv, "ls /tmp/a/b/stdio.h; echo x >/tmp/own && cat own; rm -f /tmp/a/b/stdio.h 2>/dev/null || echo refused");
+	s.mounts = mounts;
+	s.n_mounts = sizeof mounts / sizeof *mounts;
+	run(&s, &r);
+	CHECK_STR(buf_str(&r.out), "/tmp/a/b/stdio.h\nx\nrefused\n");
+	jail_result_free(&r);
+}
+
 /* Below a mount, by whatever name the mount has; but what is asked for by itself is there. */
 TEST(what_is_hidden_is_not_seen)
 {

@@ -106,6 +106,7 @@ static void much_dram(struct counters *c) { c->dram_read_bytes = 1 << 30; c->l2_
 static void much_l2(struct counters *c) { c->l2_read_sectors = 1 << 25; }
 static void much_l1(struct counters *c) { c->l1_wavefronts = 1 << 25; }
 static void much_shared(struct counters *c) { c->shared_load_wavefronts = 1 << 25; }
+static void much_constant(struct counters *c) { c->constant_load_requests = c->constant_load_passes = 1 << 24; }
 static void much_issue(struct counters *c) { c->instructions = 1 << 27; }
 static void much_fp64(struct counters *c) { c->issue_fp64 = c->instructions = 1 << 26; }
 static void much_int(struct counters *c) { c->issue_int = c->instructions = 1 << 26; }
@@ -122,7 +123,7 @@ TEST(the_limiter_is_what_takes_longest)
 {
 	static const struct { void (*set)(struct counters *c); enum limiter limit; } cases[] = {
 		{much_dram, LIMIT_DRAM}, {much_l2, LIMIT_L2}, {much_l1, LIMIT_L1}, {much_shared, LIMIT_SHARED},
-		{much_issue, LIMIT_ISSUE}, {much_fp64, LIMIT_FP64}, {much_int, LIMIT_INT}, {much_sfu, LIMIT_SFU},
+		{much_constant, LIMIT_CONSTANT}, {much_issue, LIMIT_ISSUE}, {much_fp64, LIMIT_FP64}, {much_int, LIMIT_INT}, {much_sfu, LIMIT_SFU},
 		{much_tensor, LIMIT_TENSOR}, {much_waiting, LIMIT_LATENCY},
 	};
 	struct launch_shape s = {{132 * 16, 1, 1}, {128, 1, 1}, 32, 0, 0};

@@ -380,6 +380,13 @@ static void conflicts(struct case_report *r, struct grading *g)
 	r->book.shared_wavefronts = 1000;
 	r->book.kernels[0].modelled.shared_us = 19;
 }
+static void divergent_constants(struct case_report *r, struct grading *g)
+{
+	(void)g;
+	r->book.limiter = LIMIT_CONSTANT;
+	r->book.counters.constant_load_requests = 10;
+	r->book.counters.constant_load_passes = 139;
+}
 static void three(struct case_report *r, struct grading *g)
 {
 	(void)g;
@@ -486,6 +493,7 @@ TEST(advice)
 	HAS(advised(strided), "Only 12 % of the bytes");
 	HAS(advised(near_floor), "little is left to gain");
 	HAS(advised(conflicts), "Bank conflicts: 900 of 1,000");
+	HAS(advised(divergent_constants), "its loads take 13.9 passes each");
 	HAS(advised(three), "3 launches hand 4.00 MB to each other");
 	HAS(advised(narrow), "A lane loads 4.0 bytes at a time");
 }

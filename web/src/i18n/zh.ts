@@ -30,7 +30,7 @@ export const zh: Dictionary = {
 	v_MLE: "超出内存限制", v_OLE: "超出输出限制", v_NW: "输出未写入", v_IM: "输入被修改", v_RV: "违反规则", v_SE: "系统错误",
 	tier_bronze: "铜", tier_silver: "银", tier_gold: "金", reason_submit: "提交", reason_rejudge: "重测",
 	of_100: "满分 100", efficiency: "效率", time: "时间", floor: "下限", timing: "计时", limited_by: "瓶颈：", vs_reference: "对比参考实现", vs_cublas: "对比 cuBLAS FP16",
-	"limit_nothing": "无", "limit_launch overhead": "启动开销", "limit_L2 bandwidth": "L2 带宽", "limit_L1 wavefronts": "L1 wavefront", "limit_shared-memory wavefronts": "共享内存 wavefront", "limit_instruction issue": "指令发射", "limit_FP32 pipe": "FP32 流水线", "limit_FP16 pipe": "FP16 流水线", "limit_FP64 pipe": "FP64 流水线", "limit_integer pipe": "整数流水线", "limit_conversion pipe": "类型转换流水线", "limit_special-function pipe": "特殊函数流水线", "limit_tensor pipe": "张量流水线",
+	"limit_nothing": "无", "limit_launch overhead": "启动开销", "limit_L2 bandwidth": "L2 带宽", "limit_L1 wavefronts": "L1 wavefront", "limit_shared-memory wavefronts": "共享内存 wavefront", "limit_constant-memory passes": "常量内存的轮次", "limit_instruction issue": "指令发射", "limit_FP32 pipe": "FP32 流水线", "limit_FP16 pipe": "FP16 流水线", "limit_FP64 pipe": "FP64 流水线", "limit_integer pipe": "整数流水线", "limit_conversion pipe": "类型转换流水线", "limit_special-function pipe": "特殊函数流水线", "limit_tensor pipe": "张量流水线",
 	"limit_DRAM bandwidth": "DRAM 带宽", "limit_memory latency (too few bytes in flight)": "内存延迟（在途字节太少）",
 	cases: "用例", case: "用例", sizes: "规模", error_ratio: "误差/界", passed_of: "{n}/{all} 正确", not_run: "未运行", sample: "样例", samples: "仅样例", verdict: "判定",
 	wrong_elements: "错误的元素", element: "元素", expected: "期望值", got: "实际值", difference: "差", bound: "误差界", unwritten: "未写入", printed: "内核打印的内容",
