@@ -40,7 +40,8 @@ PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/
 .PRECIOUS: $(B)/judge
 .SECONDARY:
 
-all: $(B)/judge $(B)/libguest.a $(PROBLEMS) $(PROFILES) $(if $(shell command -v npm),pages)
+# (with `web` asked for as well, the pages are made by that: once)
+all: $(B)/judge $(B)/libguest.a $(PROBLEMS) $(PROFILES) $(if $(filter web,$(MAKECMDGOALS)),web,$(if $(shell command -v npm),pages))
 
 help:           ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 22

@@ -400,6 +400,7 @@ static const char *const fault_hints[FAULT_KINDS] = {
 	[FAULT_BAD_MASK] = "The mask of a warp function names the lanes that take part: all of them must reach it, and be in it.",
 	[FAULT_DEADLOCK] = "Some threads wait for others that will never come: look at barriers in branches and at spin loops.",
 	[FAULT_BUDGET] = "This loop does not end: check how its condition changes (a stride of 0, an unsigned counter that runs below 0).",
+	[FAULT_BAD_INSTRUCTION] = "A GPU meets what is no instruction where a write through a wild pointer has hit the kernel's code, or a call went through one.",
 	[FAULT_BAD_LAUNCH] = "Check the launch: 1 to 1024 threads a block, a grid above 0, and the shared memory it asks for.",
 };
 

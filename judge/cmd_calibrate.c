@@ -31,13 +31,10 @@ static double modelled(const struct profile *p, const char *field)
 /* The profile of the same model, if there is one. */
 static bool find_model(const char *name, struct profile *p)
 {
-	char ids[64][32];
-	unsigned n = 0;
-	for (const char *const *id = profile_list(); *id && n < 64; id++)
-		snprintf(ids[n++], sizeof *ids, "%s", *id);
-	for (unsigned i = 0; i < n; i++) {
+	struct profile_ids known;
+	for (const char *const *id = profile_list(&known); *id; id++) {
 		struct err e = {0};
-		if (profile_load(ids[i], p, &e) == 0 && !strcmp(p->name, name))
+		if (profile_load(*id, p, &e) == 0 && !strcmp(p->name, name))
 			return true;
 	}
 	return false;

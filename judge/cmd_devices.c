@@ -39,20 +39,18 @@ int cmd_devices(const struct options *o)
 {
 	struct err e = {0};
 	struct term t;
-	const char *ids[64];
-	int n = 0;
+	struct profile_ids known;
+	const char *const *ids = profile_list(&known);
 	if (options_want(o, COMMAND_devices, 0, &e) < 0)
 		return complain(&e);
 	term_of(&t, stdout);
 	unsigned gpus = print_gpus(&t);
-	for (const char *const *id = profile_list(); *id && n < 64; id++)
-		ids[n++] = *id;
-	for (int i = 0; i < n; i++) {
+	for (const char *const *id = ids; *id; id++) {
 		struct profile p;
-		if (profile_load(ids[i], &p, &e) < 0)
+		if (profile_load(*id, &p, &e) < 0)
 			return complain(&e);
-		print_row(&p, !gpus && !strcmp(ids[i], "h200"), &t);
+		print_row(&p, !gpus && !strcmp(*id, "h200"), &t);
 	}
 	fprintf(t.file, "Emulated devices run anywhere; their times are modelled.\n");
-	return n ? 0 : complain(&(struct err){ERR_SYSTEM, "no device profiles: run make"});
+	return *ids ? 0 : complain(&(struct err){ERR_SYSTEM, "no device profiles: run make"});
 }

@@ -108,18 +108,15 @@ static void ask_profiles(struct doctor *d)
 	CLEANUP_BUF struct buf names = {0};
 	struct err e = {0};
 	struct profile p;
-	char ids[32][32];
-	int n = 0;
-	for (const char *const *id = profile_list(); *id && n < 32; id++)
-		snprintf(ids[n++], sizeof ids[0], "%s", *id);
-	for (int i = 0; i < n; i++) {
-		if (profile_load(ids[i], &p, &e) < 0) {
+	struct profile_ids known;
+	for (const char *const *id = profile_list(&known); *id; id++) {
+		if (profile_load(*id, &p, &e) < 0) {
 			tell(d, BROKEN, "device profiles", "%s", e.text);
 			return;
 		}
-		buf_printf(&names, "%s%s", i ? ", " : "", ids[i]);
+		buf_printf(&names, "%s%s", names.size ? ", " : "", *id);
 	}
-	if (n)
+	if (names.size)
 		tell(d, GOOD, "device profiles", "%s", buf_str(&names));
 	else
 		tell(d, BROKEN, "device profiles", "none: run make");

@@ -15,11 +15,12 @@ static const char emulated[] = "emulated:";
 
 static int choose_emulated(const char *id, struct device_choice *c, struct err *e)
 {
-	const char *const *known = profile_list();
+	struct profile_ids all;
+	const char *const *known = profile_list(&all);
 	while (*known && strcmp(*known, id))
 		known++;
 	if (!*known) {
-		const char *near = nearest_name(id, profile_list(), 0);
+		const char *near = nearest_name(id, all.ids, 0);
 		return near ? err_input(e, "no profile \"%s\": did you mean emulated:%s?", id, near)
 			    : err_input(e, "no profile \"%s\": judge devices lists them", id);
 	}
@@ -32,23 +33,20 @@ static int choose_emulated(const char *id, struct device_choice *c, struct err *
 
 /* ---- a GPU ---- */
 
-static const char *model_for(const struct device_properties *g)
+/* The id of the profile nearest to this GPU: it lies in `known`, or is the default. */
+static const char *model_for(const struct device_properties *g, struct profile_ids *known)
 {
-	static char best[32];
-	const char *ids[64];
-	unsigned n = 0, score = 0, arch = g->major * 10 + g->minor;
-	for (const char *const *id = profile_list(); *id && n < 64; id++)
-		ids[n++] = *id;
-	snprintf(best, sizeof best, "%s", default_profile);
-	for (unsigned i = 0; i < n; i++) {
+	const char *best = default_profile;
+	unsigned score = 0, arch = g->major * 10 + g->minor;
+	for (const char *const *id = profile_list(known); *id; id++) {
 		struct profile p;
 		struct err e = {0};
-		if (profile_load(ids[i], &p, &e) < 0)
+		if (profile_load(*id, &p, &e) < 0)
 			continue;
 		unsigned s = !strcmp(p.name, g->name) ? 3 : strtoul(p.arch, NULL, 10) == arch ? 2 : strtoul(p.arch, NULL, 10) / 10 == g->major;
 		if (s > score) {
 			score = s;
-			snprintf(best, sizeof best, "%s", ids[i]);
+			best = *id;
 		}
 	}
 	return best;
@@ -56,7 +54,8 @@ static const char *model_for(const struct device_properties *g)
 
 int profile_of_gpu(const struct device_properties *g, struct profile *out, struct err *e)
 {
-	if (profile_load(model_for(g), out, e) < 0)
+	struct profile_ids known;
+	if (profile_load(model_for(g, &known), out, e) < 0)
 		return -1;
 	snprintf(out->name, sizeof out->name, "%.63s", g->name);
 	snprintf(out->arch, sizeof out->arch, "%u%u", g->major % 100, g->minor % 10);
@@ -112,7 +111,8 @@ int device_choose(const char *word, bool unsandboxed, struct device_choice *c, s
 		return choose_emulated(d + sizeof emulated - 1, c, e);
 	if (!strcmp(d, "gpu") || !strncmp(d, "gpu:", 4))
 		return choose_gpu(d[3] ? d + 4 : "0", unsandboxed, c, e);
-	const char *near = nearest_name(d, profile_list(), 0);
+	struct profile_ids known;
+	const char *near = nearest_name(d, profile_list(&known), 0);
 	return err_input(e, "no device \"%s\": write auto, gpu, gpu:NUMBER, emulated, or emulated:PROFILE%s%s%s", d,
 			 near ? ", e.g. emulated:" : "", near ? near : "", near ? "" : " (judge devices lists them)");
 }

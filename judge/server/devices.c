@@ -26,14 +26,12 @@ static int add(const char *id, struct err *e)
 
 int devices_begin(struct err *e)
 {
-	const char *names[DEVICES_MAX];
-	size_t n = 0;
+	struct profile_ids known;
+	const char *const *found = profile_list(&known);
 	n_profiles = 0;
-	for (const char *const *id = profile_list(); *id && n < DEVICES_MAX; id++)
-		names[n++] = *id;
 	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < n; i++)
-			if (!strcmp(names[i], standard + strlen("emulated:")) == !pass && add(names[i], e) < 0)
+		for (size_t i = 0; found[i] && i < DEVICES_MAX; i++)
+			if (!strcmp(found[i], standard + strlen("emulated:")) == !pass && add(found[i], e) < 0)
 				return -1;
 	return n_profiles ? 0 : err_system(e, "no device profiles: run make");
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PROFILES = 64, MAX_BYTES = 64 << 10 };
+enum { MAX_BYTES = 64 << 10 };
 
 /* The numbers of a profile: field, how it is kept, range. */
 enum kind { U32, U64, REAL };
@@ -181,14 +181,14 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void add_folder(const char *path, const char **ids, char (*texts)[32], unsigned *n)
+static void add_folder(const char *path, struct profile_ids *out, unsigned *n)
 {
 	DIR *d = opendir(path);
 
 	if (!d)
 		return;
-	for (struct dirent *f; *n < MAX_PROFILES && (f = readdir(d));) {
-		char id[sizeof *texts];
+	for (struct dirent *f; *n < PROFILES_MAX && (f = readdir(d));) {
+		char id[sizeof out->texts[0]];
 		size_t length = strlen(f->d_name);
 		bool known = false;
 		if (length < 6 || length - 5 >= sizeof id || strcmp(f->d_name + length - 5, ".json"))
@@ -196,35 +196,34 @@ static void add_folder(const char *path, const char **ids, char (*texts)[32], un
 		memcpy(id, f->d_name, length - 5);
 		id[length - 5] = 0;
 		for (unsigned i = 0; i < *n; i++)
-			known |= !strcmp(ids[i], id);
+			known |= !strcmp(out->ids[i], id);
 		if (known || !is_id(id))
 			continue;
-		memcpy(texts[*n], id, sizeof id);
-		ids[*n] = texts[*n];
+		memcpy(out->texts[*n], id, sizeof id);
+		out->ids[*n] = out->texts[*n];
 		++*n;
 	}
 	closedir(d);
 }
 
-const char *const *profile_list(void)
+const char *const *profile_list(struct profile_ids *out)
 {
-	static const char *ids[MAX_PROFILES + 1];
-	static char texts[MAX_PROFILES][32];
-	static char paths[4][PATH_MAX];
+	char paths[4][PATH_MAX];
 	unsigned n = 0, n_folders = folders(paths);
 
 	for (unsigned i = 0; i < n_folders; i++)
-		add_folder(paths[i], ids, texts, &n);
-	qsort(ids, n, sizeof *ids, by_text);
-	ids[n] = NULL;
-	return ids;
+		add_folder(paths[i], out, &n);
+	qsort(out->ids, n, sizeof *out->ids, by_text);
+	out->ids[n] = NULL;
+	return out->ids;
 }
 
 static int unknown(const char *id, struct err *e)
 {
 	CLEANUP_BUF struct buf known = {0};
+	struct profile_ids ids;
 
-	for (const char *const *s = profile_list(); *s; s++)
+	for (const char *const *s = profile_list(&ids); *s; s++)
 		buf_printf(&known, "%s%s", known.size ? ", " : "", *s);
 	if (!known.size)
 		return err_system(e, "no device profiles found: set JUDGE_PROFILES to the folder that holds them");

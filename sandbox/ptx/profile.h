@@ -30,7 +30,12 @@ struct profile {
 int profile_load(const char *id, struct profile *out, struct err *e);
 /* From JSON text; `what` names it in messages ("h200.json: field clock_ghz is missing"). */
 int profile_parse(const char *text, const char *what, struct profile *out, struct err *e);
-/* Known ids, NULL-terminated; static until the next call. */
-const char *const *profile_list(void);
+/* Known ids, sorted, the last followed by NULL; they lie in `out`, whose ids are returned. */
+enum { PROFILES_MAX = 64 };
+struct profile_ids {
+	const char *ids[PROFILES_MAX + 1];
+	char texts[PROFILES_MAX][32];
+};
+const char *const *profile_list(struct profile_ids *out);
 
 #endif
