@@ -96,7 +96,7 @@ int grade_compile(const struct grade_options *o, struct arena *a, struct compile
 	problem_prelude(o->problem, &prelude);
 	struct compile_request rq = {
 		.source = o->source, .size = o->size, .name = o->name, .prelude = buf_str(&prelude), .entry = "solve",
-		.arch = o->device->arch, .unsandboxed = o->unsandboxed,
+		.arch = o->device->arch, .unsandboxed = o->unsandboxed, .no_guest = o->no_guest,
 		.wall_ms = (unsigned)(o->problem->compile_seconds * 1000), .memory = o->problem->compile_memory,
 	};
 	return compile(&rq, a, out, e);

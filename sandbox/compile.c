@@ -426,13 +426,13 @@ static int read_results(const struct compile_request *rq, const struct toolchain
 	c->n_kernels = resources_parse(buf_str(&o.logs[STEP_PTXAS]), a, &c->kernels);
 	c->why_not = find_reason(r, &o, limits, c, a);
 	if (!c->why_not)
-		c->why_not = compile_refuse(c, rq->device_only ? -1 : f->guest, a);
+		c->why_not = compile_refuse(c, rq->device_only || rq->no_guest ? -1 : f->guest, a);
 	if (c->why_not) {
 		ensure_diagnostic(c, rq->name, a);
 		return 0;
 	}
 	name_source(c, rq->name, a);
-	c->ok = rq->device_only;
+	c->ok = rq->device_only || rq->no_guest;
 	if (c->ok)
 		return 0;
 	c->guest_fd = take_guest(f->guest, e);

@@ -26,6 +26,7 @@ struct compile_request {
 	uint64_t memory;		/* 0: 4 GiB */
 	bool device_only;		/* the device pass alone, to PTX: no guest, no cubin, no registers counted.  For a source that
 					 * differs from one compiled before in device code alone: the guest is that one's */
+	bool no_guest;			/* all but the guest, likewise */
 	bool unsandboxed;
 };
 
@@ -59,7 +60,7 @@ struct compiled {
 	size_t cubin_size;
 	struct kernel_resources *kernels;
 	size_t n_kernels;
-	int guest_fd;			/* sealed memory file: the static guest executable; -1 where not ok, and with device_only */
+	int guest_fd;			/* sealed memory file: the static guest executable; -1 where not ok, with device_only and no_guest */
 	uint64_t wall_us, peak_memory;
 };
 

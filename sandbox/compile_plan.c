@@ -330,10 +330,13 @@ static void add_epilogue(struct buf *b)
 		    "echo @done\n");
 }
 
+#define PTXAS "ptxas -v -arch=sm_%s -m64 --generate-line-info solution.ptx -o solution.cubin"
+
+/* The device side alone. */
 static char *make_device_script(const struct compile_request *rq, const struct commands *c)
 {
 	struct buf b = {0};
-	CLEANUP_BUF struct buf plain = {0};
+	CLEANUP_BUF struct buf plain = {0}, ptxas = {0};
 	buf_adds(&plain, "nvcc -ptx -o solution.ptx");
 	add_options(&plain, rq);
 	add_prologue(&b, c);
@@ -342,7 +345,14 @@ static char *make_device_script(const struct compile_request *rq, const struct c
 		buf_adds(&b, " && ");
 	}
 	add_step(&b, STEP_DEVICE, c->odd ? buf_str(&plain) : c->lines[STEP_DEVICE]);
-	buf_printf(&b, " && run collect 'cat solution.ptx >&%d'\n", COMPILE_PTX_FD);
+	if (rq->no_guest) {
+		buf_printf(&ptxas, PTXAS, rq->arch);
+		buf_printf(&b, " && { cat solution.ptx >&%d || echo @lost; } && ", COMPILE_PTX_FD);
+		add_step(&b, STEP_PTXAS, buf_str(&ptxas));
+		buf_printf(&b, " && run collect 'cat solution.cubin >&%d'\n", COMPILE_CUBIN_FD);
+	} else {
+		buf_printf(&b, " && run collect 'cat solution.ptx >&%d'\n", COMPILE_PTX_FD);
+	}
 	add_epilogue(&b);
 	return b.data;
 }
@@ -351,7 +361,7 @@ static char *make_script(const struct compile_request *rq, const struct commands
 {
 	struct buf b = {0};
 	CLEANUP_BUF struct buf ptxas = {0};
-	if (rq->device_only)
+	if (rq->device_only || rq->no_guest)
 		return make_device_script(rq, c);
 	add_prologue(&b, c);
 	if (c->odd)
@@ -359,7 +369,7 @@ static char *make_script(const struct compile_request *rq, const struct commands
 	else
 		add_fast_passes(&b, c);
 	/* The shell's own words about a child's death are no compiler output: they go to stderr, which nobody reads. */
-	buf_printf(&ptxas, "ptxas -v -arch=sm_%s -m64 --generate-line-info solution.ptx -o solution.cubin", rq->arch);
+	buf_printf(&ptxas, PTXAS, rq->arch);
 	buf_printf(&b, "wait $device && {\ncat solution.ptx >&%d || echo @lost\n", COMPILE_PTX_FD);
 	buf_adds(&b, "{ ");
 	add_step(&b, STEP_PTXAS, buf_str(&ptxas));
@@ -427,7 +437,7 @@ static struct cached *cache;
 static char *cache_key(const struct compile_request *rq)
 {
 	struct buf b = {0};
-	buf_printf(&b, "%d %d %s", rq->unsandboxed, rq->device_only, rq->entry ? rq->entry : "-");
+	buf_printf(&b, "%d %d %d %s", rq->unsandboxed, rq->device_only, rq->no_guest, rq->entry ? rq->entry : "-");
 	add_options(&b, rq);
 	return b.data;
 }

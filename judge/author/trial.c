@@ -5,6 +5,7 @@
 #include "../../sandbox/base/clock.h"
 #include "../../sandbox/base/cores.h"
 #include "../submission.h"
+#include "host_side.h"
 #include "layout.h"
 
 #include <math.h>
@@ -50,6 +51,7 @@ unsigned trials_list(const struct problem *p, struct arena *a, struct trial **ou
 struct run {
 	const struct trials_options *o;
 	pthread_mutex_t lock, telling;
+	struct host_sides hosts;
 	struct trial *trials;
 	unsigned n, next;
 	bool failed;
@@ -151,15 +153,32 @@ static void keep_result(struct trial *t, const struct grading *g)
 		say_unexpected(t, g);
 }
 
-/* With each secret, until one run is not as it should be; only the first is timed. */
-static int grade_all(const struct trials_options *o, struct trial *t, struct grade_options *q, struct err *e)
+/* With the guest of a program that is the same but for device code, if there was one. */
+static int compile_once(struct run *r, struct grade_options *q, struct arena *a, struct compiled *out, struct err *e)
 {
+	const char *text = host_side_text(q->source, q->size, a);
+	int guest = text ? host_sides_find(&r->hosts, text) : -1;
+	q->no_guest = guest >= 0;
+	int rc = grade_compile(q, a, out, e);
+	if (guest >= 0 && rc == 0 && out->ok)
+		out->guest_fd = guest;
+	else if (guest >= 0)
+		close(guest);
+	else if (text && rc == 0 && out->ok)
+		host_sides_keep(&r->hosts, text, out->guest_fd);
+	return rc;
+}
+
+/* With each secret, until one run is not as it should be; only the first is timed. */
+static int grade_all(struct run *r, struct trial *t, struct grade_options *q, struct err *e)
+{
+	const struct trials_options *o = r->o;
 	CLEANUP(arena_freep) struct arena *arena = arena_new();
 	struct compiled compiled = {.guest_fd = -1};
 	char refusal[200];
 	int rc = 0;
 	if (!submission_refusal(q->source, q->size, refusal, sizeof refusal)) {
-		if (grade_compile(q, arena, &compiled, e) < 0)
+		if (compile_once(r, q, arena, &compiled, e) < 0)
 			return -1;
 		q->compiled = &compiled;
 	}
@@ -181,8 +200,9 @@ static int grade_all(const struct trials_options *o, struct trial *t, struct gra
 	return rc;
 }
 
-static int run_trial(const struct trials_options *o, struct trial *t, struct err *e)
+static int run_trial(struct run *r, struct trial *t, struct err *e)
 {
+	const struct trials_options *o = r->o;
 	CLEANUP_BUF struct buf source = {0};
 	CLEANUP_FREE char *path = NULL;
 	struct device_choice device = *o->probe;
@@ -197,7 +217,7 @@ static int run_trial(const struct trials_options *o, struct trial *t, struct err
 		.judging = "local", .threads = host_cores() > o->workers ? host_cores() / o->workers : 1, .unsandboxed = o->unsandboxed,
 		.brief = true,
 	};
-	if (!t->skipped && grade_all(o, t, &q, e) < 0)
+	if (!t->skipped && grade_all(r, t, &q, e) < 0)
 		return err_wrap(e, "%s", t->path);
 	hold_to_bound(t);
 	t->again = !t->last && t->findings.n && t->verdict == VERDICT_TLE;
@@ -229,7 +249,7 @@ static void run_one(struct run *r, struct trial *t)
 {
 	struct err e = {0};
 	tell(r, t, false);
-	if (run_trial(r->o, t, &e) == 0) {
+	if (run_trial(r, t, &e) == 0) {
 		if (!t->again)
 			tell(r, t, true);
 		return;
@@ -266,7 +286,7 @@ static void run_late(struct run *r)
 int trials_run(const struct trials_options *o, struct trial *trials, unsigned n, struct err *e)
 {
 	enum { MAX_WORKERS = 64 };
-	struct run r = {.o = o, .lock = PTHREAD_MUTEX_INITIALIZER, .telling = PTHREAD_MUTEX_INITIALIZER, .trials = trials, .n = n};
+	struct run r = {.o = o, .lock = PTHREAD_MUTEX_INITIALIZER, .telling = PTHREAD_MUTEX_INITIALIZER, .hosts = HOST_SIDES_NONE, .trials = trials, .n = n};
 	pthread_t threads[MAX_WORKERS];
 	unsigned started = 0;
 	while (started + 1 < o->workers && started + 1 < n && started < MAX_WORKERS &&
@@ -276,6 +296,7 @@ int trials_run(const struct trials_options *o, struct trial *trials, unsigned n,
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	run_late(&r);
+	host_sides_free(&r.hosts);
 	if (r.failed)
 		*e = r.err;
 	return r.failed ? -1 : 0;

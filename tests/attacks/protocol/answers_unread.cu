@@ -1,6 +1,6 @@
 // Asks without end and reads no answer, until neither side can write.
 // expect: TLE
-// says: not done after 1.0 s
+// says: not done after 1
 #include <cstdint>
 #include <cstring>
 #include <sys/socket.h>
