@@ -4,6 +4,7 @@
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/base/clock.h"
 #include "../sandbox/base/cores.h"
+#include "../sandbox/base/crew.h"
 #include "../sandbox/base/draw.h"
 #include "element.h"
 #include "gpu_lock.h"
@@ -11,7 +12,6 @@
 #include "progress.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +43,7 @@ struct work {
 	unsigned n_looks, looks_drawn;
 	struct device_properties gpu;
 	int oracle;
-	/* oracles on threads */
-	pthread_mutex_t lock;
-	unsigned next;
-	bool again, failed;
-	struct err err;
+	bool again;			/* oracles: of the same inputs, changed */
 };
 
 /* ---- figures ---- */
@@ -89,47 +85,23 @@ void timing_median(double *us, unsigned n, double *median, double *low, double *
 
 /* ---- oracles ---- */
 
-static void *run_oracles(void *arg)
+/* Of a set, or of a look. */
+static int ask_oracle(void *work, void *own, unsigned i, struct err *e)
 {
-	struct work *w = arg;
+	struct work *w = work;
 	bool unsandboxed = w->runner->options->unsandboxed;
-	for (;;) {
-		struct err e = {0};
-		pthread_mutex_lock(&w->lock);
-		unsigned i = w->next++;
-		bool none = i >= w->n + w->n_looks || w->failed;
-		pthread_mutex_unlock(&w->lock);
-		if (none)
-			return NULL;
-		struct look *look = i < w->n ? NULL : &w->looks[i - w->n];
-		const struct testcase *t = &w->tests[look ? look->set : i];
-		struct answer *answer = look ? &look->answer : &w->answers[i];
-		int rc = w->again ? oracle_again(w->oracle, t, unsandboxed, answer, &e) : oracle_run(w->oracle, t, unsandboxed, answer, &e);
-		if (rc == 0)
-			continue;
-		pthread_mutex_lock(&w->lock);
-		if (!w->failed)
-			w->err = e;
-		w->failed = true;
-		pthread_mutex_unlock(&w->lock);
-	}
+	struct look *look = i < w->n ? NULL : &w->looks[i - w->n];
+	const struct testcase *t = &w->tests[look ? look->set : i];
+	struct answer *answer = look ? &look->answer : &w->answers[i];
+	(void)own;
+	return w->again ? oracle_again(w->oracle, t, unsandboxed, answer, e) : oracle_run(w->oracle, t, unsandboxed, answer, e);
 }
 
 static int ask_oracles(struct work *w, bool again, struct err *e)
 {
-	pthread_t threads[THREADS];
-	unsigned n = 0, want = host_cores();
-	w->next = 0;
+	unsigned cores = host_cores();
 	w->again = again;
-	while (n + 1 < want && n < THREADS && n + 1 < w->n + w->n_looks && pthread_create(&threads[n], NULL, run_oracles, w) == 0)
-		n++;
-	run_oracles(w);
-	for (unsigned i = 0; i < n; i++)
-		pthread_join(threads[i], NULL);
-	if (!w->failed)
-		return 0;
-	*e = w->err;
-	return -1;
+	return crew_run(&(struct crew_work){.n = w->n + w->n_looks, .threads = cores < THREADS ? cores : THREADS, .part = ask_oracle, .context = w}, e);
 }
 
 /* ---- sets ---- */
@@ -467,7 +439,7 @@ static int run_all(struct work *w, struct err *e)
 
 static int time_once(struct runner *r, const struct case_spec *spec, struct case_report *out, struct err *e)
 {
-	struct work w = {.runner = r, .spec = spec, .out = out, .oracle = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct work w = {.runner = r, .spec = spec, .out = out, .oracle = -1};
 	int rc = !r->session && runner_load(r, e) < 0 ? -1 : run_all(&w, e);
 	forget_looks(&w);
 	for (unsigned i = 0; i < w.n && w.answers; i++)

@@ -5,6 +5,7 @@
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/clock.h"
 #include "../../sandbox/base/cores.h"
+#include "../../sandbox/base/crew.h"
 #include "../progress.h"
 #include "../submission.h"
 #include "mutant.h"
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_LANES = 64, MAX_ERRORS = 64 };
+enum { MAX_ERRORS = 64 };
 
 struct file {				/* a solution that is mutated */
 	const char *path, *name;	/* name: within the package */
@@ -169,24 +170,12 @@ static void choose(struct run *w)
 
 /* ---- grading ---- */
 
-struct crew {				/* lanes on one file */
+struct grading_file {			/* one file's mutants */
 	struct run *w;
 	struct original *original;
-	pthread_mutex_t lock;
-	unsigned next, end;
-	int rc;
-	struct err err;
+	struct job *jobs;
+	pthread_mutex_t telling;
 };
-
-static bool claim(struct crew *c, unsigned *i)
-{
-	pthread_mutex_lock(&c->lock);
-	bool more = c->next < c->end && c->rc == 0;
-	*i = c->next;
-	c->next += more;
-	pthread_mutex_unlock(&c->lock);
-	return more;
-}
 
 static int grade_one(struct lane *l, const struct job *j, struct err *e)
 {
@@ -201,40 +190,25 @@ static int grade_one(struct lane *l, const struct job *j, struct err *e)
 	return 0;
 }
 
-static void *work(void *arg)
+static void *begin_lane(void *context)
 {
-	struct crew *c = arg;
-	struct lane *l = lane_open(c->original);
-	for (unsigned i; claim(c, &i);) {
-		struct err e = {0};
-		int rc = grade_one(l, &c->w->jobs[i], &e);
-		pthread_mutex_lock(&c->lock);
-		if (rc < 0 && c->rc == 0) {
-			c->rc = rc;
-			c->err = e;
-		}
-		progress_step(c->w->o->progress, c->w->jobs[i].out->operator);
-		pthread_mutex_unlock(&c->lock);
-	}
-	lane_close(l);
-	return NULL;
+	struct grading_file *g = context;
+	return lane_open(g->original);
 }
 
-static void run_crew(struct crew *c, unsigned lanes)
+static void end_lane(void *lane)
 {
-	pthread_t threads[MAX_LANES];
-	unsigned started = 0;
-	while (started + 1 < lanes && pthread_create(&threads[started], NULL, work, c) == 0)
-		started++;
-	work(c);
-	while (started)
-		pthread_join(threads[--started], NULL);
+	lane_close(lane);
 }
 
-static unsigned lanes_of(const struct mutate_options *o)
+static int grade_job(void *context, void *lane, unsigned i, struct err *e)
 {
-	unsigned n = o->threads ? o->threads : host_cores();
-	return n < MAX_LANES ? n : MAX_LANES;
+	struct grading_file *g = context;
+	int rc = grade_one(lane, &g->jobs[i], e);
+	pthread_mutex_lock(&g->telling);
+	progress_step(g->w->o->progress, g->jobs[i].out->operator);
+	pthread_mutex_unlock(&g->telling);
+	return rc;
 }
 
 static int grade_file(struct run *w, struct file *f, struct err *e)
@@ -244,13 +218,12 @@ static int grade_file(struct run *w, struct file *f, struct err *e)
 	struct original *original = original_open(w->bench, submission_name(f->name), buf_str(&f->source), f->source.size, e);
 	if (!original)
 		return -1;
-	struct crew c = {.w = w, .original = original, .lock = PTHREAD_MUTEX_INITIALIZER, .next = f->first, .end = f->first + f->n};
-	run_crew(&c, lanes_of(w->o));
+	struct grading_file g = {w, original, w->jobs + f->first, PTHREAD_MUTEX_INITIALIZER};
+	int rc = crew_run(&(struct crew_work){.n = f->n, .threads = w->o->threads ? w->o->threads : host_cores(), .part = grade_job, .begin = begin_lane,
+					      .end = end_lane, .context = &g}, e);
 	original_close(original);
-	if (c.rc < 0) {
-		*e = c.err;
+	if (rc < 0)
 		return -1;
-	}
 	for (unsigned i = f->first; i < f->first + f->n; i++) {
 		killed += w->jobs[i].out->fate == MUTANT_KILLED;
 		survived += w->jobs[i].out->fate == MUTANT_SURVIVED;

@@ -4,6 +4,7 @@
 #include "../../sandbox/base/cleanup.h"
 #include "../../sandbox/base/clock.h"
 #include "../../sandbox/base/cores.h"
+#include "../../sandbox/base/crew.h"
 #include "../submission.h"
 #include "host_side.h"
 #include "layout.h"
@@ -50,12 +51,10 @@ unsigned trials_list(const struct problem *p, struct arena *a, struct trial **ou
 
 struct run {
 	const struct trials_options *o;
-	pthread_mutex_t lock, telling;
+	pthread_mutex_t telling;
 	struct host_sides hosts;
 	struct trial *trials;
-	unsigned n, next;
-	bool failed;
-	struct err err;
+	unsigned n;
 };
 
 static const char *expected_name(const struct trial *t)
@@ -235,69 +234,41 @@ static void tell(struct run *r, const struct trial *t, bool ended)
 	pthread_mutex_unlock(&r->telling);
 }
 
-static struct trial *claim(struct run *r)
+static int run_one(void *run, void *own, unsigned i, struct err *e)
 {
-	struct trial *t = NULL;
-	pthread_mutex_lock(&r->lock);
-	if (!r->failed && r->next < r->n)
-		t = &r->trials[r->next++];
-	pthread_mutex_unlock(&r->lock);
-	return t;
-}
-
-static void run_one(struct run *r, struct trial *t)
-{
-	struct err e = {0};
+	struct run *r = run;
+	struct trial *t = &r->trials[i];
+	(void)own;
 	tell(r, t, false);
-	if (run_trial(r, t, &e) == 0) {
-		if (!t->again)
-			tell(r, t, true);
-		return;
-	}
-	pthread_mutex_lock(&r->lock);
-	if (!r->failed)
-		r->err = e;
-	r->failed = true;
-	pthread_mutex_unlock(&r->lock);
-}
-
-static void *work(void *arg)
-{
-	struct run *r = arg;
-	for (struct trial *t; (t = claim(r));)
-		run_one(r, t);
-	return NULL;
+	if (run_trial(r, t, e) < 0)
+		return -1;
+	if (!t->again)
+		tell(r, t, true);
+	return 0;
 }
 
 /* Wall time is a busy machine's as much as a program's: who ran out of it without being expected to gets the machine alone. */
-static void run_late(struct run *r)
+static int run_late(struct run *r, struct err *e)
 {
-	for (unsigned i = 0; i < r->n && !r->failed; i++) {
+	int rc = 0;
+	for (unsigned i = 0; i < r->n && rc == 0; i++) {
 		struct trial *t = &r->trials[i];
 		if (!t->again)
 			continue;
 		struct trial fresh = {.path = t->path, .kind = t->kind, .expect = t->expect, .verdict = VERDICT_NONE, .efficiency = NAN, .last = true};
 		findings_free(&t->findings);
 		*t = fresh;
-		run_one(r, t);
+		rc = run_one(r, NULL, i, e);
 	}
+	return rc;
 }
 
 int trials_run(const struct trials_options *o, struct trial *trials, unsigned n, struct err *e)
 {
-	enum { MAX_WORKERS = 64 };
-	struct run r = {.o = o, .lock = PTHREAD_MUTEX_INITIALIZER, .telling = PTHREAD_MUTEX_INITIALIZER, .hosts = HOST_SIDES_NONE, .trials = trials, .n = n};
-	pthread_t threads[MAX_WORKERS];
-	unsigned started = 0;
-	while (started + 1 < o->workers && started + 1 < n && started < MAX_WORKERS &&
-	       pthread_create(&threads[started], NULL, work, &r) == 0)
-		started++;
-	work(&r);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
-	run_late(&r);
+	struct run r = {.o = o, .telling = PTHREAD_MUTEX_INITIALIZER, .hosts = HOST_SIDES_NONE, .trials = trials, .n = n};
+	int rc = crew_run(&(struct crew_work){.n = n, .threads = o->workers, .part = run_one, .context = &r}, e);
+	if (rc == 0)
+		rc = run_late(&r, e);
 	host_sides_free(&r.hosts);
-	if (r.failed)
-		*e = r.err;
-	return r.failed ? -1 : 0;
+	return rc;
 }
