@@ -66,13 +66,6 @@ void driver_uuid(const struct driver *d, CUdevice id, char *out, size_t size)
 	}
 }
 
-void driver_version(const struct driver *d, char *out, size_t size)
-{
-	int version = 0;
-	d->cuDriverGetVersion(&version);
-	snprintf(out, size, "%d.%d", version / 1000, version % 1000 / 10);
-}
-
 /* ---- NVML ---- */
 
 struct nvml {
@@ -81,6 +74,7 @@ struct nvml {
 	int (*temperature)(void *device, int which, unsigned *celsius);
 	int (*power)(void *device, unsigned *milliwatts);
 	int (*reasons)(void *device, unsigned long long *mask);
+	char driver[80];		/* its version; empty: not told */
 };
 
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
@@ -95,6 +89,7 @@ struct nvml *nvml_open(const char *uuid)
 		return NULL;
 	int (*init)(void) = (int (*)(void))dlsym(library, "nvmlInit_v2");
 	int (*find)(const char *, void **) = (int (*)(const char *, void **))dlsym(library, "nvmlDeviceGetHandleByUUID");
+	int (*version)(char *, unsigned) = (int (*)(char *, unsigned))dlsym(library, "nvmlSystemGetDriverVersion");
 	struct nvml *n = calloc(1, sizeof *n);
 	if (!n)
 		BUG("out of memory");
@@ -102,10 +97,24 @@ struct nvml *nvml_open(const char *uuid)
 	n->temperature = (int (*)(void *, int, unsigned *))dlsym(library, "nvmlDeviceGetTemperature");
 	n->power = (int (*)(void *, unsigned *))dlsym(library, "nvmlDeviceGetPowerUsage");
 	n->reasons = (int (*)(void *, unsigned long long *))dlsym(library, "nvmlDeviceGetCurrentClocksThrottleReasons");
-	if (init && find && n->clock && init() == 0 && find(uuid, &n->handle) == 0)
+	if (init && find && n->clock && init() == 0 && find(uuid, &n->handle) == 0) {
+		if (!version || version(n->driver, sizeof n->driver) != 0)
+			*n->driver = 0;
 		return n;
+	}
 	free(n);
 	return NULL;
+}
+
+void driver_version(const struct driver *d, const struct nvml *n, char *out, size_t size)
+{
+	int version = 0;
+	if (n && *n->driver) {
+		snprintf(out, size, "%s", n->driver);
+		return;
+	}
+	d->cuDriverGetVersion(&version);
+	snprintf(out, size, "of CUDA %d.%d", version / 1000, version % 1000 / 10);
 }
 
 void nvml_clocks(struct nvml *n, struct device_clocks *out)

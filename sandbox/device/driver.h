@@ -40,12 +40,11 @@ int driver_open(struct driver *d, const char *path, struct err *e);
 const char *driver_error(const struct driver *d, CUresult r);	/* "CUDA_ERROR_ILLEGAL_ADDRESS" */
 /* "GPU-3f2c..."; of a device that does not tell: "GPU-". */
 void driver_uuid(const struct driver *d, CUdevice id, char *out, size_t size);
-/* "13.0" */
-void driver_version(const struct driver *d, char *out, size_t size);
-
 /* NVML.  Clocks of the GPU with this uuid; zeros where NVML can't be had. */
 struct nvml;
 struct nvml *nvml_open(const char *uuid);	/* NULL: not there */
 void nvml_clocks(struct nvml *n, struct device_clocks *out);	/* n may be NULL */
+/* The driver's own version, "580.95.05"; where NVML does not tell it, the newest CUDA that it knows: "of CUDA 13.0". */
+void driver_version(const struct driver *d, const struct nvml *n, char *out, size_t size);
 
 #endif

@@ -340,7 +340,7 @@ static void print(const struct gemm *g)
 	json_write_string(&w, "cublas", words);
 	json_write_string(&w, "library", dlinfo(g->blas.library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "");
 	if (g->uuid) {
-		driver_version(&g->cu, words, sizeof words);
+		driver_version(&g->cu, g->nvml, words, sizeof words);
 		json_write_string(&w, "uuid", g->uuid);
 		json_write_string(&w, "driver", words);
 		json_open(&w, "sm_mhz", '[');

@@ -217,7 +217,7 @@ static void gpu_properties(struct device *d, struct device_properties *out)
 	out->memory = memory;
 	d->cu.cuDeviceGetName(out->name, sizeof out->name - 1, d->id);
 	snprintf(out->uuid, sizeof out->uuid, "%s", d->uuid);
-	driver_version(&d->cu, out->driver, sizeof out->driver);
+	driver_version(&d->cu, d->nvml, out->driver, sizeof out->driver);
 }
 
 /* ---- the image ---- */

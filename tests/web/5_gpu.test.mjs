@@ -131,3 +131,23 @@ test("a roofline without a compute-bound case has no flat top", async () => {
 	await inspect(page, "gpu-devices");
 	await page.context().close();
 });
+
+// Whole, as it was written there; the card's name is taken out.
+test("a report that a judge on an H200 wrote", async () => {
+	const { server, cookies } = await site();
+	const r = JSON.parse(readFileSync("tests/web/h200_report.json", "utf8"));
+	const id = store(server, "ada", r);
+	const ask = (path) => call(server, `/api/v1${path}`, { cookie: cookies.ada });
+	const doc = (await ask("/openapi.json")).json;
+	const j = (await ask(`/judgings/${(await ask(`/submissions/${id}`)).json.judging.id}`)).json;
+	assert.deepEqual(misfits(doc, doc.components.schemas.Judging, j), []);
+	assert.equal(j.hardware.counters.global_load_sectors.gpu, j.hardware.counters.global_load_sectors.emulated);
+	for (const lang of ["en-GB", "zh-CN"]) {
+		const page = await open(server, { cookie: cookies.ada, lang });
+		await page.goto(`/submissions/${id}`);
+		await page.locator("tbody td", { hasText: "M16" }).first().waitFor();
+		for (const fold of await page.locator("details > summary").all()) await fold.click();
+		await inspect(page, `gpu-h200-${lang.slice(0, 2)}`);
+		await page.context().close();
+	}
+});
