@@ -45,7 +45,7 @@ struct device_properties {		/* what cudaDeviceProp and cudaDeviceGetAttribute ar
 	uint32_t registers_per_block, registers_per_sm, threads_per_block, threads_per_sm, blocks_per_sm;
 	uint64_t memory;
 	bool emulated;
-	char uuid[48], driver[16];	/* a GPU's: "GPU-3f2c...", "13.0"; empty for an emulated one */
+	char uuid[48], driver[16];	/* a GPU's: "GPU-3f2c...", "580.95.05"; empty for an emulated one */
 };
 
 enum { DEVICE_READ_ONLY = 1, DEVICE_ZERO = 2, DEVICE_POISON = 4, DEVICE_DIRTY = 8 /* counts as written */ };
