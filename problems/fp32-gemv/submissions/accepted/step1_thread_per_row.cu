@@ -1,6 +1,6 @@
 // Step 1: a thread a row, as one would write it for a CPU.
 //
-// Right, and fifty times slower than memory allows. Two things are wrong. Lane 0 reads row 0, lane 1 reads row 1, and so on: at each
+// Right, and ten to forty times slower than memory allows. Two things are wrong. Lane 0 reads row 0, lane 1 reads row 1, and so on: at each
 // load of the warp 32 addresses lie K apart, in 32 different sectors of 32 bytes, and of each 4 bytes are used. The other
 // 28 are wanted at the next seven turns, and often gone by then. And 2048 rows are 64 warps for 132 multiprocessors: half of
 // them have nothing to do, the other half one warp, which waits for one load after the other.

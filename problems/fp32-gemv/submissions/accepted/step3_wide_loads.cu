@@ -4,7 +4,7 @@
 // bytes under way for each.
 //
 // An address of a float4 must be a multiple of 16. Row n begins at element n K, so all rows are aligned if K is a
-// multiple of four; if not, most are not, and the program goes back to step 2. That is honest, and half as fast.
+// multiple of four; if not, most are not, and the program goes back to step 2. That is honest, and slow.
 __global__ void gemv(const float *W, const float *x, float *y, int N, int K)
 {
 	int lane = threadIdx.x % 32, row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;

@@ -1,7 +1,7 @@
 // No table in memory: the 16 FP16 values are 16 high bytes and 16 low bytes, eight registers in all. prmt takes four bytes out of
 // eight by four 3-bit indices, so four codes at once look up their high bytes among the negative values and among the
 // others, and so for their low bytes; bit 3 of each code chooses. Two more prmt put the bytes together to two pairs of
-// FP16 numbers. 13 instructions for four weights, all at full rate, and shared memory stays free.
+// FP16 numbers. 13 instructions for four weights, and shared memory stays free.
 #include <cstdint>
 #include <cuda_fp16.h>
 
