@@ -132,10 +132,11 @@ export function Speedup({ timing }: { timing: Timing[] }) {
 	return (
 		<Figure title={t("speedup")} table={table}>
 			{(w, id) => {
-				const h = Math.min(280, Math.max(210, w * 0.5));
+				// The legend stands above: the lines may go anywhere.
+				const above = 16 * series.length + 4, h = Math.min(280, Math.max(210, w * 0.5)) + above;
 				const x = scaleLog().base(2).domain([rows[0]!.m, rows[rows.length - 1]!.m]).range([pad.left + 14, w - pad.right - 14]);
 				// Twice as fast and half as fast are as far from even.
-				const y = scaleLog().domain([bottom, top]).range([h - pad.bottom, pad.top]);
+				const y = scaleLog().domain([bottom, top]).range([h - pad.bottom, pad.top + above]);
 				return (
 					<svg width={w} height={h} role="img" aria-labelledby={id}>
 						<Axes w={w} h={h} x={{ at: x, ticks: [...new Set(rows.map((r) => r.m))], text: String, label: t("batch_axis") }} y={{ at: y, ticks: steps(bottom, top), text: (v) => `${v}×`, label: t("speedup_axis") }} />
