@@ -36,6 +36,13 @@ static void pad(const struct term *t, const char *text, int width)
 	fprintf(t->file, "%s%*s", text, n > 0 ? n : 1, "");
 }
 
+/* The same to the right, after a blank. */
+static void pad_left(const struct term *t, const char *text, int width)
+{
+	int n = width - term_columns(text);
+	fprintf(t->file, " %*s%s", n > 0 ? n : 0, "", text);
+}
+
 const char *report_said(const struct term *t, const char *text)
 {
 	return t->arena ? saying_in(t->lang, text, t->arena) : text;
@@ -111,18 +118,25 @@ static void put_worst(const struct case_report *r, const struct term *t)
 {
 	if (!r->n_wrong)
 		return;
-	fprintf(t->file, "    %-18s %16s %16s %12s %12s\n", "element", "got", "expected", "difference", "bound");
+	fputs("    ", t->file);
+	pad(t, report_said(t, "element"), 18);
+	pad_left(t, report_said(t, "got"), 16);
+	pad_left(t, report_said(t, "expected"), 16);
+	pad_left(t, report_said(t, "difference"), 12);
+	pad_left(t, report_said(t, "bound"), 12);
+	fputc('\n', t->file);
 	for (unsigned i = 0; i < r->n_wrong; i++) {
 		const struct check_element *x = &r->worst[i].element;
 		char where[64];
 		snprintf(where, sizeof where, "%s[%llu]", r->worst[i].tensor, (unsigned long long)x->index);
-		if (r->worst[i].unwritten)
-			fprintf(t->file, "    %-18s %16s %16.9g %12s %12.3g\n", where, "not written", x->expected, "", x->bound);
-		else if (isnan(x->got))
-			fprintf(t->file, "    %-18s %16s %16.9g %12s %12.3g\n", where, "nan", x->expected, "", x->bound);
-		else
+		if (r->worst[i].unwritten || isnan(x->got)) {
+			fprintf(t->file, "    %-18s", where);
+			pad_left(t, r->worst[i].unwritten ? report_said(t, "not written") : "nan", 16);
+			fprintf(t->file, " %16.9g %12s %12.3g\n", x->expected, "", x->bound);
+		} else {
 			fprintf(t->file, "    %-18s %16.9g %16.9g %12.3g %12.3g\n", where, x->got, x->expected, x->got - x->expected,
 				x->bound);
+		}
 	}
 }
 
@@ -132,12 +146,17 @@ static void put_printed(const struct case_report *r, const struct term *t)
 	if (!r->printed)
 		return;
 	size_t n = strlen(r->printed);
-	term_put(t, STYLE_DIM, "    case %s printed:\n", r->spec->name);
+	fputs("    ", t->file);
+	say(t, STYLE_DIM, "case %s printed:", r->spec->name);
+	fputc('\n', t->file);
 	term_untrusted(t, r->printed, n < SHOWN ? n : SHOWN);
 	if (n && r->printed[(n < SHOWN ? n : SHOWN) - 1] != '\n')
 		fputc('\n', t->file);
-	if (n > SHOWN)
-		term_put(t, STYLE_DIM, "    (%zu bytes more)\n", n - SHOWN);
+	if (n > SHOWN) {
+		fputs("    ", t->file);
+		say(t, STYLE_DIM, "(%zu bytes more)", n - SHOWN);
+		fputc('\n', t->file);
+	}
 }
 
 static void put_reason(const struct grading *g, const struct term *t)

@@ -146,7 +146,8 @@ static unsigned claim(const struct match *m, const char *format)
 	return strncmp(format, "%s", 2) ? m->literal : m->literal / 2;
 }
 
-/* By the row that has most of the sentence in its own words.  One that is little but punctuation must have an argument that is known. */
+/* By the row that has most of the sentence in its own words.  One that is little but punctuation around arguments must have one that is
+ * known. */
 static bool say(struct span text, unsigned depth, struct buf *out)
 {
 	struct match best = {0};
@@ -163,7 +164,7 @@ static bool say(struct span text, unsigned depth, struct buf *out)
 	if (row < 0)
 		return false;
 	size_t size = out->size;
-	if (fill(rows[row].zh, &best, depth, out) || best.literal > PUNCTUATION)
+	if (fill(rows[row].zh, &best, depth, out) || best.literal > PUNCTUATION || !best.n)
 		return true;
 	out->size = size;
 	if (out->data)
