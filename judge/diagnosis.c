@@ -368,16 +368,28 @@ static bool splits_at_multiple(const struct evidence *v, const char *name, int64
 	return v->n_wrong > 1 && multiples > 1 && others <= multiples / 3;
 }
 
-static bool splits_at_size(const struct evidence *v, const char *name, int64_t *right, int64_t *wrong)
+/* The product of n expressions. */
+static int64_t extent(const struct case_report *r, const char *const *expressions, unsigned n)
+{
+	int64_t x = 1;
+	for (unsigned i = 0; i < n; i++)
+		x *= value(r, expressions[i]);
+	return x;
+}
+
+/* Right wherever that product is at most *right, wrong wherever it is at least *wrong. */
+static bool splits_at_size(const struct evidence *v, const char *const *expressions, unsigned n, int64_t *right, int64_t *wrong)
 {
 	*right = 0;
 	*wrong = INT64_MAX;
-	for (unsigned i = 0; i < v->n_wrong; i++)
-		if (value(v->wrong[i], name) < *wrong)
-			*wrong = value(v->wrong[i], name);
-	for (unsigned i = 0; i < v->n_right; i++)
-		if (value(v->right[i], name) > *right)
-			*right = value(v->right[i], name);
+	for (unsigned i = 0; i < v->n_wrong; i++) {
+		int64_t x = extent(v->wrong[i], expressions, n);
+		*wrong = x < *wrong ? x : *wrong;
+	}
+	for (unsigned i = 0; i < v->n_right; i++) {
+		int64_t x = extent(v->right[i], expressions, n);
+		*right = x > *right ? x : *right;
+	}
 	return v->n_right > 2 && *right < *wrong;
 }
 
@@ -392,15 +404,43 @@ static bool multiples(const struct evidence *v)
 	return false;
 }
 
-static bool thresholds(const struct evidence *v)
+/* By one size alone. */
+static bool splits_at_a_name(const struct evidence *v, const char **name, int64_t *right, int64_t *wrong)
 {
 	const struct problem *p = v->g->problem;
-	int64_t right, wrong;
 	for (unsigned i = 0; i < p->n_names; i++)
-		if (splits_at_size(v, p->names[i], &right, &wrong))
-			return say(v, "Right up to %s=%lld, wrong from %s=%lld on: an offset, a counter or a buffer that is too small for it, or work "
-				   "that is never given to anyone.", p->names[i], (long long)right, p->names[i], (long long)wrong);
+		if (splits_at_size(v, (const char *const[]){p->names[i]}, 1, right, wrong)) {
+			*name = p->names[i];
+			return true;
+		}
 	return false;
+}
+
+/* What no size does alone, many cases do not do by chance. */
+static bool large_tensors(const struct evidence *v)
+{
+	const struct problem *p = v->g->problem;
+	const char *name;
+	int64_t right, wrong;
+	if (v->n_right < 6 || v->n_wrong < 2 || splits_at_a_name(v, &name, &right, &wrong))
+		return false;
+	for (unsigned i = 0; i < p->n_arguments; i++) {
+		const struct argument *a = &p->arguments[i];
+		if (a->role == ROLE_INPUT && a->dims > 1 && splits_at_size(v, a->shape, a->dims, &right, &wrong))
+			return say(v, "Right while %s has at most %lld elements, wrong where it has %lld or more: an offset that is too small for it.",
+				   a->name, (long long)right, (long long)wrong);
+	}
+	return false;
+}
+
+static bool thresholds(const struct evidence *v)
+{
+	const char *name;
+	int64_t right, wrong;
+	if (!splits_at_a_name(v, &name, &right, &wrong))
+		return false;
+	return say(v, "Right up to %s=%lld, wrong from %s=%lld on: an offset, a counter or a buffer that is too small for it, or work "
+		   "that is never given to anyone.", name, (long long)right, name, (long long)wrong);
 }
 
 /* ---- keywords ---- */
@@ -414,6 +454,8 @@ static bool codes(const struct evidence *v)
 {
 	bool low = passes(v, "codes-lowest"), high = passes(v, "codes-highest");
 	bool equal = (low && high) || (low && absent(v, "codes-highest")) || (high && absent(v, "codes-lowest"));
+	/* Codes that meet the wrong x are wrong nearly everywhere: where most is right, it is not that codes differ. */
+	equal = equal && v->n_wrong > v->n_right / 2;
 	if (equal && passes(v, "codes-alternating") && fails(v, "normal"))
 		return say(v, "Right where codes are all equal, or alternate; wrong where they differ otherwise: codes meet the wrong x. Look at the "
 			   "order of the codes in a word: even and odd places are kept apart, but in the wrong order.");
@@ -501,7 +543,7 @@ static bool all_wrong(const struct evidence *v)
 
 bool diagnose(const struct grading *g, char *out, size_t size)
 {
-	static bool (*const rules[])(const struct evidence *v) = {odd_scales, looks, shifted, factor, non_finite, rounding, places, extents, multiples, codes,
+	static bool (*const rules[])(const struct evidence *v) = {odd_scales, looks, shifted, factor, non_finite, rounding, places, extents, multiples, large_tensors, codes,
 		scales, zero_points, single_terms, thresholds, single, all_wrong};
 	struct evidence v = {.g = g, .out = out, .size = size};
 	gather(&v);
