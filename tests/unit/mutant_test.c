@@ -318,6 +318,21 @@ TEST(survivors_are_read)
 	CHECK(!survivors_find(&s, &m));
 }
 
+TEST(survivors_of_lines_that_are_alike)
+{
+	struct survivors s;
+	struct err e = {0};
+	struct mutation m = {.file = "a.cu", .function = "k", .shown = "for (;; i {< -> <=} N)"};
+	CHECK_EQ(survivors_parse("a.cu: k: for (;; i {< -> <=} N) (2 of 2)\n\tIt is harmless.\n", memory(), &s, &e), 0);
+	CHECK(!survivors_find(&s, &m));
+	m.numbered = "for (;; i {< -> <=} N) (1 of 2)";
+	CHECK(!survivors_find(&s, &m));
+	m.numbered = "for (;; i {< -> <=} N) (2 of 2)";
+	CHECK(survivors_find(&s, &m) == s.list);
+	CHECK_EQ(survivors_parse("a.cu: k: for (;; i {< -> <=} N)\n\tAll are.\n", memory(), &s, &e), 0);
+	CHECK(survivors_find(&s, &m) == s.list);
+}
+
 TEST(survivors_share_a_reason)
 {
 	struct survivors s;
