@@ -344,6 +344,35 @@ static unsigned declarator(struct source *s, unsigned i, unsigned *stars)
 	return i;
 }
 
+/* Is i, the name of a variable, the whole number of blocks of a launch, or of one of its dimensions? */
+static bool counts_blocks(const struct source *s, unsigned i)
+{
+	unsigned open = s->t.list[i].parent;
+	bool dimension = open && source_is(s, open - 1, "dim3") && source_in(s, i - 1, "( ,") && source_in(s, i + 1, ", )");
+	return s->flags[i] & SOURCE_GRID && (dimension || (source_is(s, i - 1, "<<<") && source_is(s, i + 1, ",")));
+}
+
+/* grid of "int grid = (N + 3) / 4; k<<<grid, 128>>>()": it counts blocks wherever its function has it again. */
+static bool is_grid(const struct source *s, unsigned name)
+{
+	const struct token *k = &s->t.list[name];
+	bool used = false;
+	if (s->in[name] < 0)
+		return false;
+	const struct function *f = &s->functions[s->in[name]];
+	if (f->close > f->open + FAR)
+		return false;
+	for (unsigned i = f->open; i < f->close; i++) {
+		const struct token *o = &s->t.list[i];
+		if (i == name || o->size != k->size || memcmp(s->t.text + o->at, s->t.text + k->at, k->size) != 0)
+			continue;
+		if (!counts_blocks(s, i))
+			return false;
+		used = true;
+	}
+	return used;
+}
+
 /* float a[4], *b = c, d: names and dimensions, from after the type on. */
 static void read_declarators(struct source *s, const char *type, unsigned i)
 {
@@ -359,7 +388,10 @@ static void read_declarators(struct source *s, const char *type, unsigned i)
 		add_variable(s, type, stars, name, dims, false);
 		if (source_in(s, i, "( {"))
 			s->flags[i] |= SOURCE_DECLARATOR;
-		i = source_until(s, i, ",");
+		unsigned end = source_until(s, i, ",");
+		if (source_in(s, i, "= ( {") && is_grid(s, name))
+			flag(s, i + 1, end, SOURCE_GRID);
+		i = end;
 		if (!source_is(s, i, ","))
 			return;
 		i++;

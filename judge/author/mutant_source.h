@@ -29,7 +29,7 @@ enum {
 	SOURCE_BLOCK = 4,		/* { of statements, not of an initialiser */
 	SOURCE_START = 8,		/* a statement begins */
 	SOURCE_DECLARATION = 16,	/* and it is a declaration; also where one begins in a for's header */
-	SOURCE_GRID = 32,		/* in the first argument of <<< >>> */
+	SOURCE_GRID = 32,		/* in the first argument of <<< >>>, or in what makes a variable that is only used there */
 	SOURCE_DECLARATOR = 64		/* * & [ ( that belong to a declared name, or to a type */
 };
 

@@ -23,6 +23,7 @@ struct file {				/* a solution that is mutated */
 	const char *path, *name;	/* name: within the package */
 	struct buf source;
 	struct mutants mutants;
+	const char **shown;		/* of each mutant */
 	unsigned first, n;		/* of its mutants that are graded: their place among all */
 };
 
@@ -131,12 +132,33 @@ static bool drawn(unsigned i, unsigned n, unsigned most)
 	return below < most;
 }
 
-static void describe(struct run *w, const struct file *f, const struct mutant *m, struct mutation *out)
+static void show_all(struct run *w, struct file *f)
+{
+	f->shown = arena_new_array(w->arena, const char *, f->mutants.n + 1);
+	for (unsigned k = 0; k < f->mutants.n; k++)
+		f->shown[k] = mutant_shown(&f->mutants, &f->mutants.list[k], w->arena);
+}
+
+/* Of two loops with one header a mistake in the first may be none in the second: they must have names. */
+static const char *numbered(struct run *w, const struct file *f, unsigned k)
+{
+	const struct mutant *list = f->mutants.list;
+	unsigned before = 0, alike = 0;
+	for (unsigned i = 0; i < f->mutants.n; i++)
+		if (list[i].function == list[k].function && !strcmp(f->shown[i], f->shown[k])) {
+			alike++;
+			before += i < k;
+		}
+	return alike > 1 ? arena_printf(w->arena, "%s (%u of %u)", f->shown[k], before + 1, alike) : NULL;
+}
+
+static void describe(struct run *w, const struct file *f, unsigned k, struct mutation *out)
 {
 	const struct mutants *all = &f->mutants;
+	const struct mutant *m = &all->list[k];
 	*out = (struct mutation){
 		.file = f->name, .line = m->line, .operator = mutant_operator_name(m->operator), .function = all->source.functions[m->function].name,
-		.old = mutant_old(all, m), .new = m->text, .shown = mutant_shown(all, m, w->arena), .missing = mutant_missing(all, m),
+		.old = mutant_old(all, m), .new = m->text, .shown = f->shown[k], .numbered = numbered(w, f, k), .missing = mutant_missing(all, m),
 		.fate = MUTANT_INVALID,
 	};
 }
@@ -152,9 +174,10 @@ static void choose(struct run *w)
 	for (unsigned i = 0; i < w->n_files; i++) {
 		struct file *f = &w->files[i];
 		f->first = w->n_jobs;
+		show_all(w, f);
 		for (unsigned k = 0; k < f->mutants.n; k++, at++) {
 			struct mutation *m = &mutations[w->n_jobs];
-			describe(w, f, &f->mutants.list[k], m);
+			describe(w, f, k, m);
 			struct declared *d = survivors_find(&w->survivors, m);
 			if (d)
 				d->matched++;
@@ -255,7 +278,8 @@ static void hold_against_declared(struct run *w)
 			m->fate = MUTANT_DECLARED;
 		else if (m->fate == MUTANT_KILLED)
 			complain_of(w, arena_printf(w->arena, "survivors.txt: line %d: a mutant that it names is killed, by case %s (%s): %s: %s: %s", d->line,
-						    m->killer ? m->killer : "none", m->verdict, submission_name(m->file), m->function, m->shown));
+						    m->killer ? m->killer : "none", m->verdict, submission_name(m->file), m->function,
+						    m->numbered ? m->numbered : m->shown));
 	}
 }
 

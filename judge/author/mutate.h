@@ -20,7 +20,8 @@
  *		The reason, on one or more indented lines: of all mutants that stand right above it.
  *
  * which is the file, the function, and the mutant's line with blanks squeezed, {old -> new} in the place of the change, exactly
- * as the report prints it; "..." stands for anything.  It is an error if such a mutant is not made, or is killed.
+ * as the report prints it; "..." stands for anything.  Where a function has a line more than once the report numbers its mutants,
+ * "(1 of 2)", and without the number all of them are meant.  It is an error if such a mutant is not made, or is killed.
  */
 #ifndef JUDGE_MUTATE_H
 #define JUDGE_MUTATE_H
@@ -60,6 +61,7 @@ struct mutation {			/* one mutant, graded */
 	const char *function;
 	const char *old, *new;		/* tokens that were replaced, and by what; blanks squeezed; empty: removed */
 	const char *shown;		/* the line with {old -> new} in it */
+	const char *numbered;		/* the same with "(2 of 3)" behind it, where lines of the function are alike; else NULL */
 	const char *missing;		/* of a survivor: the kind of hidden case that would see it, a sentence */
 	enum mutant_fate fate;
 	const char *killer;		/* name of the case; NULL: none, or the image was refused */

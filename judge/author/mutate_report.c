@@ -41,7 +41,7 @@ static void print_mutant(const struct mutation *m, const struct term *t)
 	fprintf(t->file, "%s", term_on(t, STYLE_CODE));
 	put_text(t, m->function);
 	fprintf(t->file, ": ");
-	put_text(t, m->shown);
+	put_text(t, m->numbered ? m->numbered : m->shown);
 	fprintf(t->file, "%s\n", term_off(t));
 }
 
@@ -114,7 +114,7 @@ static void write_mutant(struct json_writer *w, const struct mutation *m)
 	json_write_string(w, "operator", m->operator);
 	json_write_string(w, "old", m->old);
 	json_write_string(w, "new", m->new);
-	json_write_string(w, "shown", m->shown);
+	json_write_string(w, "shown", m->numbered ? m->numbered : m->shown);
 	json_write_string(w, "fate", fate_names[m->fate]);
 	json_write_string(w, "case", m->killer);
 	json_write_string(w, "verdict", m->verdict);

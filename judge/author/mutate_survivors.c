@@ -106,11 +106,17 @@ bool survivors_match(const char *pattern, const char *line)
 	return !*line;
 }
 
+static bool names(const struct declared *d, const struct mutation *m)
+{
+	return !strcmp(d->file, last_part(m->file)) && !strcmp(d->function, m->function) &&
+	       (survivors_match(d->pattern, m->shown) || (m->numbered && survivors_match(d->pattern, m->numbered)));
+}
+
 struct declared *survivors_find(const struct survivors *s, const struct mutation *m)
 {
 	for (unsigned i = 0; i < s->n; i++) {
 		struct declared *d = &s->list[i];
-		if (!strcmp(d->file, last_part(m->file)) && !strcmp(d->function, m->function) && survivors_match(d->pattern, m->shown))
+		if (names(d, m))
 			return d;
 	}
 	return NULL;

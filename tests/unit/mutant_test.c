@@ -195,6 +195,15 @@ TEST(operators)
 		{"constant", "k<<<(N + K - 1) / K, 32 * K, K>>>(y);", "k<<<(N + K - {1 -> 2}) / K, 32 * K, K>>>(y);"},
 		{"plus-minus", "k<<<(N + K - 1) / K, 32 * K, K>>>(y);", "k<<<(N {+ -> -} K - 1) / K, 32 * K, K>>>(y);"},
 		{"times-divide", "k<<<N * K / 8, 32 * K, K * 4>>>(y);", "k<<<N {* -> /} K / 8, 32 * K, K * 4>>>(y);\nk<<<N * K / 8, 32 * K, K {* -> /} 4>>>(y);"},
+		{"plus-minus", "int g = (N + K - 1) / K, b = N - 1; k<<<g, b>>>(y); k<<<g, b>>>(y);",
+		 "int g = (N {+ -> -} K - 1) / K, b = N - 1; k<<<g, b>>>(y); k<<<g, b>>>(y);\n"
+		 "int g = (N + K - 1) / K, b = N {- -> +} 1; k<<<g, b>>>(y); k<<<g, b>>>(y);"},
+		{"times-divide", "int g = N / K; k<<<dim3(1, g), 32>>>(y);", ""},
+		{"times-divide", "dim3 g(N / K, 2); k<<<g, 32>>>(y);", ""},
+		{"times-divide", "int g = N / K; k<<<N + g, 32>>>(y);", "int g = N {/ -> *} K; k<<<N + g, 32>>>(y);"},
+		{"times-divide", "int g = N / K; k<<<N, g>>>(y);", "int g = N {/ -> *} K; k<<<N, g>>>(y);"},
+		{"times-divide", "int g = N / K; k<<<g, 32>>>(y, g);", "int g = N {/ -> *} K; k<<<g, 32>>>(y, g);"},
+		{"times-divide", "int g = N / K; N = 1;", "int g = N {/ -> *} K; N = 1;"},
 		{"constant", "y[0] = __shfl_sync(0xffffffff, sum, N);", "y[{0 -> 1}] = __shfl_sync(0xffffffff, sum, N);"},
 		{"subscript", "y[N] = x[K + 1];", "y[{N -> N + 1}] = x[K + 1];\ny[{N -> N - 1}] = x[K + 1];\n"
 						   "y[N] = x[{K + 1 -> (K + 1) + 1}];\ny[N] = x[{K + 1 -> (K + 1) - 1}];"},
@@ -307,6 +316,21 @@ TEST(survivors_are_read)
 	CHECK(survivors_find(&s, &m) == &s.list[1]);
 	m.function = "solve";
 	CHECK(!survivors_find(&s, &m));
+}
+
+TEST(survivors_of_lines_that_are_alike)
+{
+	struct survivors s;
+	struct err e = {0};
+	struct mutation m = {.file = "a.cu", .function = "k", .shown = "for (;; i {< -> <=} N)"};
+	CHECK_EQ(survivors_parse("a.cu: k: for (;; i {< -> <=} N) (2 of 2)\n\tIt is harmless.\n", memory(), &s, &e), 0);
+	CHECK(!survivors_find(&s, &m));
+	m.numbered = "for (;; i {< -> <=} N) (1 of 2)";
+	CHECK(!survivors_find(&s, &m));
+	m.numbered = "for (;; i {< -> <=} N) (2 of 2)";
+	CHECK(survivors_find(&s, &m) == s.list);
+	CHECK_EQ(survivors_parse("a.cu: k: for (;; i {< -> <=} N)\n\tAll are.\n", memory(), &s, &e), 0);
+	CHECK(survivors_find(&s, &m) == s.list);
 }
 
 TEST(survivors_share_a_reason)
