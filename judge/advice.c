@@ -71,9 +71,11 @@ static void say_launches(const struct facts *f, char *out, size_t size)
 		 figure_percent(&a, worth_launches(f)));
 }
 
+/* Sectors of which lanes use a part are loaded several times over, though each word is once: that is coalescing's. */
 static double worth_passes(const struct facts *f)
 {
-	return f->b->weight_passes > 1.2 ? 1 - 1 / f->b->weight_passes : 0;
+	double passes = f->b->weight_passes * fmin(1, f->b->load_efficiency);
+	return passes > 1.2 ? 1 - 1 / passes : 0;
 }
 
 static void say_passes(const struct facts *f, char *out, size_t size)

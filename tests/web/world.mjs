@@ -29,7 +29,7 @@ async function make() {
 
 // Waits for the judging of a submission to end; returns it.
 export async function judged(w, name, submission) {
-	for (let i = 0; i < 300; i++) {
+	for (let i = 0; i < (process.env.SAN ? 3000 : 300); i++) {
 		const s = (await w.ask(name, `/submissions/${submission}`)).json;
 		if (s.judging.state === "done" || s.judging.state === "cancelled") return s.judging;
 		await new Promise((r) => setTimeout(r, 200));
