@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS = 8, DEPTH = 8, STEPS = 50000, PUNCTUATION = 3 };
+enum { ARGUMENTS = 9, DEPTH = 8, STEPS = 50000, PUNCTUATION = 3 };
 
 static const char hidden[] = "…";	/* in the place of a number that is not told (untold.h) */
 
