@@ -147,17 +147,21 @@ static void say_conflicts(const struct facts *f, char *out, size_t size)
 		 "or change which lane reads what.", figure_count(&a, f->b->shared_conflicts), figure_count(&b, f->b->shared_wavefronts));
 }
 
+static double constant_passes(const struct facts *f)
+{
+	return share((double)f->c->constant_load_passes, (double)f->c->constant_load_requests);
+}
+
 static double worth_constants(const struct facts *f)
 {
-	double each = share((double)f->c->constant_load_passes, (double)f->c->constant_load_requests);
+	double each = constant_passes(f);
 	return each < 2 ? 0 : f->b->limiter == LIMIT_CONSTANT ? 0.8 : each > 4 && issue_bound(f) ? 0.2 : 0;
 }
 
 static void say_constants(const struct facts *f, char *out, size_t size)
 {
-	double each = share((double)f->c->constant_load_passes, (double)f->c->constant_load_requests);
 	snprintf(out, size, "Constant memory serves one address at a time: its loads take %.1f passes each, since the lanes of a warp look up different "
-		 "entries. Hold a small table in registers (a shuffle, a byte permutation) or in shared memory.", each);
+		 "entries. Hold a small table in registers (a shuffle, a byte permutation) or in shared memory.", constant_passes(f));
 }
 
 static double worth_spills(const struct facts *f)

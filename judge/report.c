@@ -48,6 +48,16 @@ const char *report_said(const struct term *t, const char *text)
 	return t->arena ? saying_in(t->lang, text, t->arena) : text;
 }
 
+void report_tell(const struct term *t, const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	fprintf(t->file, "%s\n", report_said(t, text));
+}
+
 /* In the language of the page. */
 __attribute__((format(printf, 3, 4)))
 static void say(const struct term *t, enum style s, const char *fmt, ...)
@@ -443,18 +453,6 @@ static void put_timing(const struct grading *g, const struct term *t)
 
 /* ---- the book ---- */
 
-/* A line of it. */
-__attribute__((format(printf, 2, 3)))
-static void tell(const struct term *t, const char *fmt, ...)
-{
-	char text[200];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	fprintf(t->file, "%s\n", report_said(t, text));
-}
-
 static void entry(const struct term *t, const char *name)
 {
 	const char *said = report_said(t, name);
@@ -475,12 +473,12 @@ static void put_book(const struct book *b, const struct term *t)
 	if (isnan(b->sectors_per_request))
 		fprintf(t->file, "%s\n", report_said(t, "no loads"));
 	else
-		tell(t, "%.2f loads, %.2f stores; %s of the loaded bytes used", b->sectors_per_request,
+		report_tell(t, "%.2f loads, %.2f stores; %s of the loaded bytes used", b->sectors_per_request,
 			isnan(b->store_sectors_per_request) ? 0 : b->store_sectors_per_request, figure_percent(&f, b->load_efficiency));
 	entry(t, "bank conflicts");
-	tell(t, "%s of %s shared-memory wavefronts", figure_count(&f, b->shared_conflicts), figure_count(&g, b->shared_wavefronts));
+	report_tell(t, "%s of %s shared-memory wavefronts", figure_count(&f, b->shared_conflicts), figure_count(&g, b->shared_wavefronts));
 	entry(t, "DRAM");
-	tell(t, "%s read, %s written", figure_bytes(&f, (double)b->counters.dram_read_bytes),
+	report_tell(t, "%s read, %s written", figure_bytes(&f, (double)b->counters.dram_read_bytes),
 		figure_bytes(&g, (double)b->counters.dram_write_bytes));
 	entry(t, "occupancy");
 	fprintf(t->file, "%s\n", figure_percent(&f, b->occupancy));

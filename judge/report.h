@@ -21,6 +21,8 @@ void report_json_sizes(const struct case_report *r, struct buf *out);
 
 /* A sentence in the language of the page (saying.h). */
 const char *report_said(const struct term *t, const char *text);
+/* The same, made of a format, as the rest of a line. */
+void report_tell(const struct term *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Parts of it that `judge run` prints too. */
 void report_diagnostics(const struct compiled *c, const char *name, const char *source, size_t size, const struct term *t);
 void report_fault(const struct fault *f, const char *name, const char *source, size_t size, const struct term *t);

@@ -5,7 +5,6 @@
 #include "figures.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,18 +68,6 @@ void report_fault(const struct fault *f, const char *name, const char *source, s
 
 /* ---- kernels ---- */
 
-/* A line in the language of the page. */
-__attribute__((format(printf, 2, 3)))
-static void put_fact(const struct term *t, const char *fmt, ...)
-{
-	char text[400];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	fprintf(t->file, "      %s\n", report_said(t, text));
-}
-
 static void put_kernel(const struct kernel_book *k, const struct term *t)
 {
 	const struct counters *c = &k->counters;
@@ -89,13 +76,15 @@ static void put_kernel(const struct kernel_book *k, const struct term *t)
 	term_put(t, STYLE_BOLD, "%s", k->name);
 	if (k->prepare)
 		term_put(t, STYLE_DIM, "  %s", report_said(t, "prepare: not timed"));
-	fputc('\n', t->file);
-	put_fact(t, "%u launch%s, grid (%u, %u, %u), block (%u, %u, %u), %u registers, %s shared", k->launches, k->launches == 1 ? "" : "es",
+	fputs("\n      ", t->file);
+	report_tell(t, "%u launch%s, grid (%u, %u, %u), block (%u, %u, %u), %u registers, %s shared", k->launches, k->launches == 1 ? "" : "es",
 		 k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->registers,
 		 figure_bytes(&f, k->shared_static + k->shared_dynamic));
-	put_fact(t, "%s, limited by %s; occupancy %s", figure_time(&f, k->time_us, t->utf8), limiter_name(k->modelled.limiter),
+	fputs("      ", t->file);
+	report_tell(t, "%s, limited by %s; occupancy %s", figure_time(&f, k->time_us, t->utf8), limiter_name(k->modelled.limiter),
 		 figure_percent(&g, k->modelled.occupancy));
-	put_fact(t, "%s warp-instructions, %s global loads (%.2f sectors each), %s DRAM", figure_count(&f, c->instructions),
+	fputs("      ", t->file);
+	report_tell(t, "%s warp-instructions, %s global loads (%.2f sectors each), %s DRAM", figure_count(&f, c->instructions),
 		 figure_count(&g, c->global_load_requests),
 		 c->global_load_requests ? (double)c->global_load_sectors / (double)c->global_load_requests : 0,
 		 figure_bytes(&h, (double)(c->dram_read_bytes + c->dram_write_bytes)));

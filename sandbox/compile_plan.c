@@ -330,13 +330,18 @@ static void add_epilogue(struct buf *b)
 		    "echo @done\n");
 }
 
-#define PTXAS "ptxas -v -arch=sm_%s -m64 --generate-line-info solution.ptx -o solution.cubin"
+static void add_ptxas(struct buf *b, const struct compile_request *rq)
+{
+	CLEANUP_BUF struct buf ptxas = {0};
+	buf_printf(&ptxas, "ptxas -v -arch=sm_%s -m64 --generate-line-info solution.ptx -o solution.cubin", rq->arch);
+	add_step(b, STEP_PTXAS, buf_str(&ptxas));
+}
 
 /* The device side alone. */
 static char *make_device_script(const struct compile_request *rq, const struct commands *c)
 {
 	struct buf b = {0};
-	CLEANUP_BUF struct buf plain = {0}, ptxas = {0};
+	CLEANUP_BUF struct buf plain = {0};
 	buf_adds(&plain, "nvcc -ptx -o solution.ptx");
 	add_options(&plain, rq);
 	add_prologue(&b, c);
@@ -346,9 +351,8 @@ static char *make_device_script(const struct compile_request *rq, const struct c
 	}
 	add_step(&b, STEP_DEVICE, c->odd ? buf_str(&plain) : c->lines[STEP_DEVICE]);
 	if (rq->no_guest) {
-		buf_printf(&ptxas, PTXAS, rq->arch);
 		buf_printf(&b, " && { cat solution.ptx >&%d || echo @lost; } && ", COMPILE_PTX_FD);
-		add_step(&b, STEP_PTXAS, buf_str(&ptxas));
+		add_ptxas(&b, rq);
 		buf_printf(&b, " && run collect 'cat solution.cubin >&%d'\n", COMPILE_CUBIN_FD);
 	} else {
 		buf_printf(&b, " && run collect 'cat solution.ptx >&%d'\n", COMPILE_PTX_FD);
@@ -360,7 +364,6 @@ static char *make_device_script(const struct compile_request *rq, const struct c
 static char *make_script(const struct compile_request *rq, const struct commands *c)
 {
 	struct buf b = {0};
-	CLEANUP_BUF struct buf ptxas = {0};
 	if (rq->device_only || rq->no_guest)
 		return make_device_script(rq, c);
 	add_prologue(&b, c);
@@ -369,10 +372,9 @@ static char *make_script(const struct compile_request *rq, const struct commands
 	else
 		add_fast_passes(&b, c);
 	/* The shell's own words about a child's death are no compiler output: they go to stderr, which nobody reads. */
-	buf_printf(&ptxas, PTXAS, rq->arch);
 	buf_printf(&b, "wait $device && {\ncat solution.ptx >&%d || echo @lost\n", COMPILE_PTX_FD);
 	buf_adds(&b, "{ ");
-	add_step(&b, STEP_PTXAS, buf_str(&ptxas));
+	add_ptxas(&b, rq);
 	buf_printf(&b, " && { cat solution.cubin >&%d || echo @lost; }; } & ptxas=$!\nwait $front && {\n", COMPILE_CUBIN_FD);
 	if (!c->odd) {
 		add_prefix(&b);

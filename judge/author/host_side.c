@@ -19,26 +19,23 @@ struct host_side {
 
 /* ---- the text ---- */
 
-/* Of a body that the host compiler does not see, its {; NULL: the token is in none. */
-static const struct function *device_body(const struct source *s, unsigned i)
+/* Is token i in a body that the host compiler does not see? */
+static bool unseen(const struct source *s, unsigned i)
 {
 	for (unsigned k = 0; k < s->n_functions; k++) {
 		const struct function *f = &s->functions[k];
 		if (f->device && !f->host && i > f->open && i < f->close)
-			return f;
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* Does what the host compiler makes of this token hang on what stands elsewhere? */
 static bool tells_of_place(const struct tokens *t, unsigned i)
 {
 	static const char *const words[] = {"__LINE__", "__COUNTER__", "assert", "source_location", "__builtin_LINE"};
-	CLEANUP_FREE char *text = strndup(t->text + t->list[i].at, t->list[i].size);
-	if (!text)
-		BUG("out of memory");
 	for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-		if (strstr(text, words[k]))
+		if (memmem(t->text + t->list[i].at, t->list[i].size, words[k], strlen(words[k])))
 			return true;
 	return false;
 }
@@ -50,17 +47,17 @@ const char *host_side_text(const char *source, size_t size, struct arena *a)
 	source_read(source, size, a, &s);
 	for (unsigned i = 0; i < s.t.n; i++) {
 		const struct token *k = &s.t.list[i];
-		bool unseen = device_body(&s, i) != NULL;
-		if (unseen && k->kind == TOKEN_DIRECTIVE)
-			return NULL;		/* it holds for what comes after, too */
-		if (unseen)
+		if (unseen(&s, i)) {
+			if (k->kind == TOKEN_DIRECTIVE)
+				return NULL;	/* it holds for what comes after, too */
 			continue;
+		}
 		if (tells_of_place(&s.t, i))
 			return NULL;
 		buf_add(&b, source + k->at, k->size);
 		buf_addc(&b, '\n');
 	}
-	return arena_printf(a, "%s", buf_str(&b));
+	return arena_strdup(a, buf_str(&b));
 }
 
 /* ---- guests ---- */
