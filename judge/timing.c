@@ -23,12 +23,17 @@ enum { MIN_SETS = 4, MAX_SETS = 32, WARM_UP = 3, MIN_PASSES = 10, SLOW_PASSES = 
 static const double PRECISION = 0.005, SECONDS = 2.5, SLOW_PASS_US = 250000;
 static const uint64_t HOST_MAX = 6ull << 30;
 
-/* Inputs and outputs of a set after a pass, to be checked when time no longer matters. */
-struct look {
+/* What a pass left in the outputs of a set, to be checked when time no longer matters and the GPU is another's. */
+struct outputs {
 	unsigned set, pass;
 	bool alone;
+	void *of[PROBLEM_MAX_TENSORS];	/* by argument; NULL: no output */
+};
+
+/* The same after a pass that was not the last, with the inputs, which have changed since. */
+struct look {
 	struct answer answer;		/* a copy of the inputs, then the oracle's */
-	void *got[PROBLEM_MAX_TENSORS];
+	struct outputs got;
 };
 
 struct work {
@@ -38,6 +43,7 @@ struct work {
 	struct testcase *tests;		/* one a set, as all below */
 	struct answer *answers;
 	struct run_case *sets;
+	struct outputs *last;		/* after the last pass */
 	unsigned n;
 	struct look looks[LOOKS_MAX];
 	unsigned n_looks, looks_drawn;
@@ -91,7 +97,7 @@ static int ask_oracle(void *work, void *own, unsigned i, struct err *e)
 	struct work *w = work;
 	bool unsandboxed = w->runner->options->unsandboxed;
 	struct look *look = i < w->n ? NULL : &w->looks[i - w->n];
-	const struct testcase *t = &w->tests[look ? look->set : i];
+	const struct testcase *t = &w->tests[look ? look->got.set : i];
 	struct answer *answer = look ? &look->answer : &w->answers[i];
 	(void)own;
 	return w->again ? oracle_again(w->oracle, t, unsandboxed, answer, e) : oracle_run(w->oracle, t, unsandboxed, answer, e);
@@ -119,7 +125,8 @@ static int make_sets(struct work *w, struct err *e)
 	w->tests = calloc(w->n, sizeof *w->tests);
 	w->answers = calloc(w->n, sizeof *w->answers);
 	w->sets = calloc(w->n, sizeof *w->sets);
-	if (!w->tests || !w->answers || !w->sets)
+	w->last = calloc(w->n, sizeof *w->last);
+	if (!w->tests || !w->answers || !w->sets || !w->last)
 		BUG("out of memory");
 	for (unsigned i = 0; i < w->n; i++) {
 		char judging[80];
@@ -211,18 +218,45 @@ static int pass(struct work *w, double *us, struct device_clocks *clocks, struct
 	return 0;
 }
 
-static int verify(struct work *w, unsigned set, unsigned n_passes, struct err *e)
+/* ---- outputs ---- */
+
+static void forget_outputs(struct outputs *o)
 {
-	struct case_report *out = w->out;
-	if (case_check_outputs(&w->sets[set], e) < 0)
-		return -1;
-	if (out->verdict != VERDICT_AC) {
-		char why[sizeof out->why];
-		memcpy(why, out->why, sizeof why);
-		case_say(out, VERDICT_WA, "right when solve() runs, wrong when its launches are done again on changed inputs (pass %u, set %u): "
-			 "%.300s", n_passes, set + 1, why);
+	for (unsigned i = 0; i < PROBLEM_MAX_TENSORS; i++)
+		free(o->of[i]);
+	memset(o, 0, sizeof *o);
+}
+
+static int fetch_outputs(struct work *w, unsigned set, unsigned n_passes, bool alone, struct outputs *out, struct err *e)
+{
+	const struct testcase *t = &w->tests[set];
+	forget_outputs(out);
+	*out = (struct outputs){.set = set, .pass = n_passes, .alone = alone};
+	for (unsigned i = 0; i < t->problem->n_arguments; i++) {
+		if (t->problem->arguments[i].role != ROLE_OUTPUT)
+			continue;
+		if (!(out->of[i] = malloc(t->tensors[i].bytes + 1)))
+			BUG("out of memory");
+		if (session_download(w->runner->session, w->sets[set].ids[i], out->of[i], e) < 0)
+			return -1;
 	}
 	return 0;
+}
+
+static void check_outputs(struct work *w, const struct outputs *o, const struct answer *answer)
+{
+	const struct testcase *t = &w->tests[o->set];
+	for (unsigned i = 0; i < t->problem->n_arguments && w->out->verdict == VERDICT_AC; i++) {
+		struct check k;
+		if (!o->of[i])
+			continue;
+		check_output(t->problem->arguments[i].type, o->of[i], answer->tensors[i].expected, answer->tensors[i].bound,
+			     t->tensors[i].count, &k);
+		if (k.wrong)
+			case_say(w->out, VERDICT_WA, "right when solve() runs, wrong when its launches are done again on changed inputs (%s pass "
+				 "%u, set %u): %llu of %llu elements of %s are out of bound", o->alone ? "alone, after" : "in", o->pass, o->set + 1,
+				 (unsigned long long)k.wrong, (unsigned long long)k.count, t->problem->arguments[i].name);
+	}
 }
 
 /* ---- looks ---- */
@@ -230,8 +264,7 @@ static int verify(struct work *w, unsigned set, unsigned n_passes, struct err *e
 static void forget_look(struct look *l)
 {
 	answer_free(&l->answer);
-	for (unsigned k = 0; k < PROBLEM_MAX_TENSORS; k++)
-		free(l->got[k]);
+	forget_outputs(&l->got);
 	memset(l, 0, sizeof *l);
 }
 
@@ -273,40 +306,10 @@ static int copy_answer(const struct answer *from, struct answer *to, struct err 
 
 static int look_at(struct work *w, unsigned set, unsigned n_passes, bool alone, struct err *e)
 {
-	const struct testcase *t = &w->tests[set];
 	struct look *l = place_for_look(w);
 	if (!l)
 		return 0;
-	l->set = set;
-	l->pass = n_passes;
-	l->alone = alone;
-	if (copy_answer(&w->answers[set], &l->answer, e) < 0)
-		return -1;
-	for (unsigned i = 0; i < t->problem->n_arguments; i++) {
-		if (t->problem->arguments[i].role != ROLE_OUTPUT)
-			continue;
-		if (!(l->got[i] = malloc(t->tensors[i].bytes + 1)))
-			BUG("out of memory");
-		if (session_download(w->runner->session, w->sets[set].ids[i], l->got[i], e) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static void check_look(struct work *w, const struct look *l)
-{
-	const struct testcase *t = &w->tests[l->set];
-	for (unsigned i = 0; i < t->problem->n_arguments && w->out->verdict == VERDICT_AC; i++) {
-		struct check k;
-		if (!l->got[i])
-			continue;
-		check_output(t->problem->arguments[i].type, l->got[i], l->answer.tensors[i].expected, l->answer.tensors[i].bound,
-			     t->tensors[i].count, &k);
-		if (k.wrong)
-			case_say(w->out, VERDICT_WA, "right when solve() runs, wrong when its launches are done again on changed inputs (%s pass "
-				 "%u, set %u): %llu of %llu elements of %s are out of bound", l->alone ? "alone, after" : "in", l->pass, l->set + 1,
-				 (unsigned long long)k.wrong, (unsigned long long)k.count, t->problem->arguments[i].name);
-	}
+	return copy_answer(&w->answers[set], &l->answer, e) < 0 ? -1 : fetch_outputs(w, set, n_passes, alone, &l->got, e);
 }
 
 /* One set's launches alone, out of turn: they must not live on what others did.  Its time is that of cold caches. */
@@ -360,15 +363,23 @@ static int check_some(struct work *w, struct lots *l, unsigned n_passes, struct 
 	return 0;
 }
 
-static int verify_all(struct work *w, unsigned n_passes, struct err *e)
+static int fetch_last(struct work *w, unsigned n_passes, struct err *e)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		if (fetch_outputs(w, i, n_passes, false, &w->last[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+/* Needs no GPU. */
+static int verify(struct work *w, struct err *e)
 {
 	if (ask_oracles(w, true, e) < 0)
 		return -1;
 	for (unsigned i = 0; i < w->n_looks; i++)
-		check_look(w, &w->looks[i]);
-	for (unsigned i = 0; i < w->n && w->out->verdict == VERDICT_AC; i++)
-		if (verify(w, i, n_passes, e) < 0)
-			return -1;
+		check_outputs(w, &w->looks[i].got, &w->looks[i].answer);
+	for (unsigned i = 0; i < w->n; i++)
+		check_outputs(w, &w->last[i], &w->answers[i]);
 	return 0;
 }
 
@@ -421,13 +432,12 @@ static int measure(struct work *w, struct err *e)
 	t->sets = w->n;
 	t->disturbed = !slow(w, sorted, n) && (t->disturbed || t->spread > TIMING_STEADY);
 	w->out->book.time_us = median;
-	return w->out->verdict == VERDICT_AC ? verify_all(w, n, e) : 0;
+	return w->out->verdict == VERDICT_AC ? fetch_last(w, n, e) : 0;
 }
 
-static int run_all(struct work *w, struct err *e)
+/* All that needs the GPU, which nobody else may use meanwhile. */
+static int run_alone(struct work *w, struct err *e)
 {
-	if (make_sets(w, e) < 0)
-		return -1;
 	CLEANUP_FD int lock = gpu_lock(w->gpu.uuid, GPU_ALONE, e);
 	if (lock < 0 || record(w, e) < 0)
 		return -1;
@@ -437,18 +447,28 @@ static int run_all(struct work *w, struct err *e)
 	return 0;
 }
 
+static int run_all(struct work *w, struct err *e)
+{
+	if (make_sets(w, e) < 0 || run_alone(w, e) < 0)
+		return -1;
+	return w->out->verdict == VERDICT_AC ? verify(w, e) : 0;
+}
+
 static int time_once(struct runner *r, const struct case_spec *spec, struct case_report *out, struct err *e)
 {
 	struct work w = {.runner = r, .spec = spec, .out = out, .oracle = -1};
 	int rc = !r->session && runner_load(r, e) < 0 ? -1 : run_all(&w, e);
 	forget_looks(&w);
-	for (unsigned i = 0; i < w.n && w.answers; i++)
+	for (unsigned i = 0; i < w.n && w.last; i++) {
 		answer_free(&w.answers[i]);
+		forget_outputs(&w.last[i]);
+	}
 	if (w.oracle >= 0)
 		close(w.oracle);
 	free(w.tests);
 	free(w.answers);
 	free(w.sets);
+	free(w.last);
 	return rc;
 }
 
