@@ -9,11 +9,13 @@
 #include "host_side.h"
 #include "layout.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- what there is ---- */
@@ -24,7 +26,31 @@ static void add(struct trial *t, const char *path, enum trial_kind kind)
 	t->expect.verdict = kind == TRIAL_REFERENCE ? VERDICT_AC : VERDICT_NONE;
 }
 
-/* Those that run into the time limit begin early: they take longest. */
+static off_t size_of(const char *folder, const char *path)
+{
+	char whole[PATH_MAX];
+	struct stat st;
+	snprintf(whole, sizeof whole, "%s/%s", folder, path);
+	return stat(whole, &st) == 0 ? st.st_size : 0;
+}
+
+/* What takes long begins early, so that no core is idle while the last one ends: who runs into the time limit, then those that are
+ * timed, the longer source first, as it is longer compiled. */
+static int turn_of(const struct trial *t)
+{
+	return t->kind == TRIAL_REFERENCE ? 0 : t->expect.verdict == VERDICT_TLE ? 1 : t->expect.verdict == VERDICT_AC ? 2 : 3;
+}
+
+static int in_turn(const void *a, const void *b)
+{
+	const struct trial *x = a, *y = b;
+	if (turn_of(x) != turn_of(y))
+		return turn_of(x) - turn_of(y);
+	if (turn_of(x) == 2 && x->source != y->source)
+		return x->source > y->source ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
 unsigned trials_list(const struct problem *p, struct arena *a, struct trial **out)
 {
 	struct findings ignored = {0};		/* rules_check has told them */
@@ -34,15 +60,16 @@ unsigned trials_list(const struct problem *p, struct arena *a, struct trial **ou
 	*out = arena_new_array(a, struct trial, l.n + 2);
 	add(&(*out)[n++], "reference.cu", TRIAL_REFERENCE);
 	add(&(*out)[n++], "starter.cu", TRIAL_STARTER);
-	for (int late = 0; late < 2; late++)
-		for (unsigned i = 0; i < l.n; i++) {
-			struct trial *t = &(*out)[n];
-			if (l.files[i].kind != LAYOUT_SUBMISSION)
-				continue;
-			add(t, l.files[i].path, TRIAL_SUBMISSION);
-			if (expectation_read(p->folder, t->path, &t->expect, &ignored) == 0 && (t->expect.verdict == VERDICT_TLE) == !late)
-				n++;
-		}
+	for (unsigned i = 0; i < l.n; i++) {
+		struct trial *t = &(*out)[n];
+		if (l.files[i].kind != LAYOUT_SUBMISSION)
+			continue;
+		add(t, l.files[i].path, TRIAL_SUBMISSION);
+		t->source = size_of(p->folder, t->path);
+		if (expectation_read(p->folder, t->path, &t->expect, &ignored) == 0)
+			n++;
+	}
+	qsort(*out, n, sizeof **out, in_turn);
 	findings_free(&ignored);
 	return n;
 }

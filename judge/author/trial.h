@@ -8,6 +8,8 @@
 #include "expectation.h"
 #include "finding.h"
 
+#include <sys/types.h>
+
 /* The part of the bound that the reference may use, of what is left once the rounding of outputs is off: above it a right kernel
  * of another order of sums could fail. */
 #define TRIAL_BOUND_USE 0.5
@@ -18,6 +20,7 @@ struct trial {
 	const char *path;		/* within the package */
 	enum trial_kind kind;
 	struct expectation expect;
+	off_t source;			/* bytes; of a submission */
 	bool done, skipped;		/* skipped: it needs a GPU */
 	bool again, last;		/* out of time, which is to be tried once more, alone; this was that time */
 	enum verdict verdict;
@@ -42,7 +45,7 @@ struct trials_options {
 	void *context;
 };
 
-/* The programs of the package, in the order in which they are told of. */
+/* The programs of the package, in the order in which they begin. */
 unsigned trials_list(const struct problem *p, struct arena *a, struct trial **out);
 /* 0: all ran.  -1 and e: the judge's own failure. */
 int trials_run(const struct trials_options *o, struct trial *trials, unsigned n, struct err *e);
