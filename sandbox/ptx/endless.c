@@ -10,7 +10,7 @@
 /* A window opens when a power of two of shares is used up, and lasts for some more shares or for a number of turns, four times
  * as many from window to window: so kernels that take long are watched for a small part of it. */
 enum { WINDOW_SHARES = 4, FIRST_TURNS = 256, MOST_DOUBLINGS = 16, GRACE = 16 };
-enum { MAX_RUNS = 256, KNOWN = 64, MAX_LESSONS = 64, SPACES = 2 /* global, shared: those that others see */ };
+enum { MAX_RUNS = 256, KNOWN = 64, MAX_LESSONS = 32, SPACES = 2 /* global, shared: those that others see */ };
 
 struct endless {
 	uint32_t window;
@@ -597,11 +597,11 @@ static void describe_grid(struct block *b, const struct warp *w, uint32_t n, uin
 	describe(b, w, others);
 }
 
-struct block *endless_sweep(struct grid_watch *g, struct block *const *resident, uint32_t n, uint64_t left)
+struct block *endless_sweep(struct grid_watch *g, struct block *const *resident, uint32_t n, uint64_t left, bool room)
 {
 	struct block *first = NULL;
 	const struct warp *warp = NULL;
-	bool still = n > 0, forever = false;
+	bool still = !left || !room, forever = false;
 	for (uint32_t i = 0; i < n && g->window; i++) {
 		struct standing s = stand(resident[i]);
 		still &= s.any && s.still;

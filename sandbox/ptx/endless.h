@@ -47,8 +47,9 @@ void endless_changed(struct exec *x);
 /* All warps of a block that does not take turns with others had theirs; some used up their share.  True: it never ends,
  * and the fault is set. */
 bool endless_round(struct block *b);
-/* All resident blocks had their turn; `left` blocks have not begun.  The one that never ends, its fault being set, or NULL. */
-struct block *endless_sweep(struct grid_watch *g, struct block *const *resident, uint32_t n, uint64_t left);
+/* All resident blocks had their turn; `left` blocks have not begun, though (room) one might on a GPU.  The one that never
+ * ends, its fault being set, or NULL. */
+struct block *endless_sweep(struct grid_watch *g, struct block *const *resident, uint32_t n, uint64_t left, bool room);
 /* The block has run. */
 void endless_end(struct block *b);
 

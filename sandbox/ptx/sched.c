@@ -239,7 +239,7 @@ static bool take_turn(struct turns *t, struct block *b)
 static void end_sweep(struct turns *t, uint64_t next)
 {
 	struct launch *l = t->wave->launch;
-	struct block *b = endless_sweep(l->grid_watch, t->resident, t->n_resident, l->n_blocks - next);
+	struct block *b = endless_sweep(l->grid_watch, t->resident, t->n_resident, l->n_blocks - next, t->n_resident < t->room);
 	uint32_t kept = 0;
 	if (!b)
 		return;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INSNS = 1 << 14, MAX_PASSES = 64 };
+enum { MAX_INSNS = 1 << 14, MAX_PASSES = 16 };
 
 struct item {
 	uint32_t insn, pc;
@@ -20,7 +20,7 @@ struct work {
 	struct item *items;
 	uint32_t n;
 	uint8_t *counts;		/* by register */
-	bool data;			/* what is stored decides too */
+	uint8_t data;			/* spaces: what is stored there decides too */
 	bool changed, found, opaque;
 };
 
@@ -174,7 +174,7 @@ static void mark_insn(struct work *w, const struct item *at)
 		w->out->reads |= r.reads;
 	if (in->guard >= 0 && (r.guard || counts))
 		mark(w, (uint32_t)in->guard);
-	if (counts || r.all || (r.data && w->data)) {
+	if (counts || r.all || (r.data && w->data & w->spaces[at->pc % SLICE_SPACES])) {
 		mark_operands(w, in);
 		return;
 	}
@@ -252,8 +252,8 @@ bool slice_make(struct slice *s, const struct program *p, const struct code_run 
 			BUG("out of memory");
 		ok = settle(&w);
 		/* decided by memory: then what is written there decides as well */
-		if (ok && s->reads) {
-			w.data = true;
+		while (ok && w.data != s->reads) {
+			w.data = s->reads;
 			ok = settle(&w);
 		}
 		if (ok)

@@ -24,7 +24,7 @@ struct slice {
 
 struct code_run { uint32_t from, to; };	/* code indices, both in it */
 
-/* spaces: what the loads and atomics at code index i touch that may change, at i modulo SLICE_SPACES.  False: the loop is
+/* spaces: what the accesses at code index i touch that may change, at i modulo SLICE_SPACES.  False: the loop is
  * decided by what changes by itself or is not looked into (clocks, calls, results of other warps). */
 enum { SLICE_SPACES = 256 };
 bool slice_make(struct slice *s, const struct program *p, const struct code_run *runs, uint32_t n, const uint8_t *spaces);
