@@ -9,7 +9,7 @@
 
 /* A window opens when a power of two of shares is used up, and lasts for some more shares or for a number of turns, four times
  * as many from window to window: so kernels that take long are watched for a small part of it. */
-enum { WINDOW_SHARES = 4, FIRST_TURNS = 256, MOST_DOUBLINGS = 16, GRACE = 16 };
+enum { WINDOW_SHARES = 4, FIRST_TURNS = 1024, MOST_DOUBLINGS = 16, GRACE = 16 };
 enum { MAX_RUNS = 256, KNOWN = 64, MAX_LESSONS = 32, SPACES = 2 /* global, shared: those that others see */ };
 
 struct endless {
@@ -40,7 +40,7 @@ struct endless {
 	uint32_t forever, waiting;	/* lanes */
 	uint8_t reads;			/* what those that wait wait for */
 	uint64_t proved_at[SPACES];	/* no change since */
-	uint32_t from, period;		/* the place and turns of the circle */
+	uint32_t from, period, lanes;	/* the place, turns and lanes of the circle that was proved first */
 
 	struct { uint64_t lo, hi; bool read_only; } allocation;	/* looked at last */
 };
@@ -293,6 +293,34 @@ static bool waits_still(struct block *b, const struct endless *e)
 	return e->waiting && unchanged(b, e->reads, e->proved_at);
 }
 
+static void note_circle(struct exec *x)
+{
+	struct endless *e = x->watch;
+	e->from = e->outer == UINT32_MAX ? (uint32_t)(x->at - x->code) : e->outer_from;
+	e->period = e->outer == UINT32_MAX ? 1 : e->outer_turns;
+	e->lanes = e->ran;
+}
+
+static void prove_forever(struct exec *x)
+{
+	struct endless *e = x->watch;
+	if (!e->forever)
+		note_circle(x);
+	e->forever |= e->ran;
+}
+
+static void prove_waiting(struct exec *x)
+{
+	struct endless *e = x->watch;
+	bool more = waits_still(x->block, e);
+	if (!more && !e->forever)
+		note_circle(x);
+	e->waiting = (more ? e->waiting : 0) | e->ran;
+	e->reads = (uint8_t)((more ? e->reads : 0) | (e->slice.reads & (SLICE_GLOBAL | SLICE_SHARED)));
+	for (unsigned i = 0; i < SPACES; i++)
+		e->proved_at[i] = *changes_of(x->block, i);
+}
+
 /* The state is what it was. */
 static bool prove(struct exec *x)
 {
@@ -303,21 +331,12 @@ static bool prove(struct exec *x)
 	if (reads & e->slice.writes || (reads & SLICE_GLOBAL && !alone))
 		return give_up(x);
 	bool holds = unchanged(b, reads, e->changes) && !(reads & SLICE_LOCAL && e->wrote_local);
-	if (holds && !(reads & (SLICE_GLOBAL | SLICE_SHARED))) {
-		e->forever |= e->ran;
-	} else if (holds) {
-		if (!waits_still(b, e))
-			e->waiting = e->reads = 0;
-		e->waiting |= e->ran;
-		e->reads |= reads & (SLICE_GLOBAL | SLICE_SHARED);
-		for (unsigned i = 0; i < SPACES; i++)
-			e->proved_at[i] = *changes_of(b, i);
-	}
-	if (holds) {
+	if (holds && reads & (SLICE_GLOBAL | SLICE_SHARED))
+		prove_waiting(x);
+	else if (holds)
+		prove_forever(x);
+	if (holds)
 		e->turns = 0;
-		e->from = e->outer == UINT32_MAX ? (uint32_t)(x->at - x->code) : e->outer_from;
-		e->period = e->outer == UINT32_MAX ? 1 : e->outer_turns;
-	}
 	take(x);
 	return holds;
 }
@@ -566,7 +585,7 @@ static void describe(struct block *b, const struct warp *w, const char *others)
 	else
 		snprintf(f->detail, sizeof f->detail, "what decides whether it goes on takes the same values over and over");
 	b->ctx.other_site = MEM_NO_SITE;
-	exec_fault_thread(b, w, e->forever ? e->forever : e->waiting);
+	exec_fault_thread(b, w, e->lanes);
 	exec_fault_place(b, e->from);
 }
 

@@ -14,7 +14,7 @@
  * not count: they begin when another one ends, as on a GPU.  A warp that runs for ever lets the others run on for some
  * time, as a fault of theirs would be the end after all.
  *
- * Watching costs little, and begins after a share of 65536 jumps: kernels that end are hardly ever watched.
+ * Watching costs little, and begins after a first share of 16384 jumps: kernels that end are hardly ever watched.
  */
 #ifndef PTX_ENDLESS_H
 #define PTX_ENDLESS_H

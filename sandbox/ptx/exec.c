@@ -8,13 +8,6 @@
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-/* A share is measured in jumps backwards; an instruction that looks at what others may change counts for many. */
-#ifdef FUZZING				/* whose budgets are small: they are met only at the end of a share */
-enum { SHARE = 1 << 9, SPIN_COST = 1 << 4 };
-#else
-enum { SHARE = 1 << 16, SPIN_COST = 1 << 10 };
-#endif
-
 enum outcome { SWITCH, YIELD, FAULT };
 
 void exec_leave(struct exec *x)

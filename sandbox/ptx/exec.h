@@ -44,6 +44,14 @@ struct worker {				/* a host thread's own */
 
 /* ---- a resident block ---- */
 
+/* A share is measured in jumps backwards; an instruction that looks at what others may change counts for many.  The first
+ * is a smaller one, so that loops without end are soon looked at. */
+#ifdef FUZZING				/* whose budgets are small: they are met only at the end of a share */
+enum { SHARE = 1 << 9, SPIN_COST = 1 << 4, FIRST_SHARE = SHARE / 4 };
+#else
+enum { SHARE = 1 << 16, SPIN_COST = 1 << 10, FIRST_SHARE = SHARE / 4 };
+#endif
+
 enum split_state { SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_COLLECTIVE };
 
 struct split {
