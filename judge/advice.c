@@ -406,6 +406,7 @@ static const char *const fault_hints[FAULT_KINDS] = {
 	[FAULT_BAD_MASK] = "The mask of a warp function names the lanes that take part: all of them must reach it, and be in it.",
 	[FAULT_DEADLOCK] = "Some threads wait for others that will never come: look at barriers in branches and at spin loops.",
 	[FAULT_BUDGET] = "This loop does not end: check how its condition changes (a stride of 0, an unsigned counter that runs below 0).",
+	[FAULT_ENDLESS] = "Look at what the loop's condition is made of: a step that is 0, an index that wraps around, a variable that the loop never changes.",
 	[FAULT_BAD_INSTRUCTION] = "A GPU meets what is no instruction where a write through a wild pointer has hit the kernel's code, or a call went through one.",
 	[FAULT_BAD_LAUNCH] = "Check the launch: 1 to 1024 threads a block, a grid above 0, and the shared memory it asks for.",
 };
@@ -415,6 +416,8 @@ static const struct { uint32_t kind; const char *words, *text; } finer_hints[] =
 	{FAULT_RACE_GLOBAL, "lanes ", "Let one lane write (if (threadIdx.x % 32 == 0)), or give each lane an element of its own."},
 	{FAULT_RACE_SHARED, "lanes ", "Let one lane write (if (threadIdx.x % 32 == 0)), or give each lane an element of its own."},
 	{FAULT_RACE_GLOBAL, "of the same block", "Put __syncthreads() between one warp's write and another's read or write, or use atomicAdd."},
+	{FAULT_ENDLESS, "it waits for", "Who should write what this loop waits for, and can that thread get there? Blocks begin in no order, and not all at once: a "
+					"grid-wide barrier wants cooperative groups and a grid that fits, or a second launch."},
 	{FAULT_OUT_OF_BOUNDS, "shared memory (0 bytes", "Give the size of extern __shared__ memory in bytes: it is the third argument of <<<...>>>."},
 	{FAULT_OUT_OF_BOUNDS, "shared memory", "The array in shared memory is smaller than the index: for extern __shared__, the third argument of <<<...>>> is its "
 					       "size in bytes."},

@@ -32,6 +32,7 @@ static int error_of(uint32_t kind)
 	case FAULT_READ_ONLY: return ILLEGAL_ADDRESS;
 	case FAULT_MISALIGNED: return MISALIGNED;
 	case FAULT_BUDGET:
+	case FAULT_ENDLESS:
 	case FAULT_DEADLOCK: return TIMEOUT;
 	case FAULT_ASSERT: return ASSERT;
 	case FAULT_STACK_OVERFLOW: return STACK;

@@ -24,7 +24,8 @@ struct emu_kernel;
 struct emu_options {
 	unsigned threads;		/* host threads; 0: as many as cores */
 	uint64_t memory;		/* limit of device memory, bytes */
-	uint64_t budget;		/* warp-instructions of one launch; more is fault BUDGET; 0: 20e9 */
+	uint64_t budget;		/* warp-instructions of one launch; more is fault BUDGET; 0: 20e9.  What is seen to
+					 * have no end is fault ENDLESS before: see endless.h */
 	bool checks;			/* shadow checks on */
 	/* device printf and assert text; NULL: dropped.  Called from the launching thread only. */
 	void (*print)(void *user, const char *text, size_t size);

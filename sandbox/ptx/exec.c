@@ -3,17 +3,10 @@
  * Instructions are not counted one by one.  A split tallies where it enters a run of code and where it leaves it (see
  * struct tally); sums over the program give each instruction's count when the launch is over.
  */
-#include "exec.h"
+#include "endless.h"
 #include "exec_ops.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
-
-/* A share is measured in jumps backwards; an instruction that looks at what others may change counts for many. */
-#ifdef FUZZING				/* whose budgets are small: they are met only at the end of a share */
-enum { SHARE = 1 << 9, SPIN_COST = 1 << 4 };
-#else
-enum { SHARE = 1 << 16, SPIN_COST = 1 << 10 };
-#endif
 
 enum outcome { SWITCH, YIELD, FAULT };
 
@@ -28,6 +21,8 @@ void exec_leave(struct exec *x)
 	out->lanes -= lanes;
 	x->warp->executed += n;
 	x->block->executed += n;
+	if (__builtin_expect(x->watch != NULL, 0))
+		endless_ran(x);
 }
 
 void exec_part(struct exec *x, uint32_t mask)
@@ -79,6 +74,8 @@ static enum outcome give_way(struct exec *x)
 /* After what can repeat without an end: branches back, through tables, and calls, of which a tree grows without any loop. */
 static enum outcome go_on(struct exec *x)
 {
+	if (x->watch && endless_turn(x, x->at->kind == K_BRA ? x->at->target : (uint32_t)(x->at - x->code) + 1))
+		return give_way(x);
 	return ++x->warp->effort >= SHARE ? give_way(x) : SWITCH;
 }
 
@@ -163,7 +160,15 @@ static enum outcome run_control(struct exec *x, const struct insn *in, uint32_t 
 	return r < 0 ? FAULT : SWITCH;
 }
 
-static enum outcome run_split(struct exec *x, struct split *s)
+/* ldmatrix and the like are not looked into. */
+static bool changes_memory(const struct insn *in)
+{
+	const struct collective_op *op = in->detail;
+	return op->what == C_WHOLE && op->inner->kind == K_OP;
+}
+
+/* watched is a constant where this is expanded. */
+static inline __attribute__((always_inline)) enum outcome run_split_as(struct exec *x, struct split *s, bool watched)
 {
 	const struct insn *const code = x->code;
 	struct warp *w = x->warp;
@@ -191,7 +196,7 @@ static enum outcome run_split(struct exec *x, struct split *s)
 			if (m == 0)
 				break;
 			x->at = in;
-			if (__builtin_expect(in->op(x, in, m) < 0, 0)) {
+			if (__builtin_expect((watched ? endless_op(x, in, m) : in->op(x, in, m)) < 0, 0)) {
 				exec_leave(x);
 				return FAULT;
 			}
@@ -204,6 +209,8 @@ static enum outcome run_split(struct exec *x, struct split *s)
 		case K_COLLECTIVE:
 			m = guarded(regs, in, mask);
 			x->at = in;
+			if (watched && changes_memory(in))
+				endless_changed(x);
 			if (LIKELY(m == mask)) {
 				int r = collective_at_once(x, in, m);
 				if (r > 0)
@@ -223,6 +230,11 @@ static enum outcome run_split(struct exec *x, struct split *s)
 			if (m != mask)
 				return diverge(x, m, in->target);
 			in = x->entered = code + in->target;
+			if (watched && x->watch && in <= x->at) {
+				s->pc = (uint32_t)(in - code);
+				if (endless_turn(x, s->pc))
+					return give_way(x);
+			}
 			if (in <= x->at && ++w->effort >= SHARE) {
 				s->pc = (uint32_t)(in - code);
 				return give_way(x);
@@ -245,15 +257,26 @@ next:
 	}
 }
 
+static enum outcome run_split(struct exec *x, struct split *s)
+{
+	return run_split_as(x, s, false);
+}
+
+static __attribute__((noinline)) enum outcome run_split_watched(struct exec *x, struct split *s)
+{
+	return run_split_as(x, s, true);
+}
+
 enum ran warp_run(struct block *b, struct warp *w)
 {
 	struct exec x = {.worker = b->worker, .launch = b->launch, .block = b, .warp = w, .code = b->launch->program->code};
 	b->ctx.warp = w->index;
+	x.watch = endless_begin(b, w);
 	for (;;) {
 		struct split *s = warp_pick(w);
 		if (!s)
 			return w->live ? RAN_BLOCKED : RAN_DONE;
-		switch (run_split(&x, s)) {
+		switch (x.watch ? run_split_watched(&x, s) : run_split(&x, s)) {
 		case SWITCH:
 			break;
 		case YIELD:
@@ -270,7 +293,7 @@ enum ran warp_run(struct block *b, struct warp *w)
 enum ran block_run(struct block *b)
 {
 	for (;;) {
-		bool ran = false, settled = false;
+		bool ran = false, settled = false, yielded = false;
 		for (uint32_t i = 0; i < b->n_warps; i++) {
 			struct warp *w = &b->warps[i];
 			if (w->live == 0 || !warp_pick(w))
@@ -279,7 +302,9 @@ enum ran block_run(struct block *b)
 			enum ran r = warp_run(b, w);
 			if (r == RAN_FAULT)
 				return r;
-			if (r != RAN_YIELDED)
+			if (r == RAN_YIELDED)
+				yielded = true;
+			else
 				settled = true;
 		}
 		if (b->live_warps == 0)
@@ -288,7 +313,11 @@ enum ran block_run(struct block *b)
 			sync_describe_stall(b);
 			return RAN_FAULT;
 		}
-		if (!settled && b->launch->sliced)
-			return RAN_YIELDED;
+		if (b->launch->sliced) {
+			if (!settled)
+				return RAN_YIELDED;
+		} else if (yielded && endless_round(b)) {
+			return RAN_FAULT;
+		}
 	}
 }

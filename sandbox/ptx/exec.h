@@ -25,6 +25,7 @@ struct launch {
 	uint32_t l1_bytes, sms;
 	uint64_t budget;		/* what is left of it when the wave begins */
 	bool sliced;			/* blocks take turns on one host thread */
+	struct grid_watch *grid_watch;	/* then: see endless.h */
 	_Atomic uint64_t lowest_fault;	/* linear block; those above it need not run on */
 };
 
@@ -42,6 +43,14 @@ struct worker {				/* a host thread's own */
 };
 
 /* ---- a resident block ---- */
+
+/* A share is measured in jumps backwards; an instruction that looks at what others may change counts for many.  The first
+ * is a smaller one, so that loops without end are soon looked at. */
+#ifdef FUZZING				/* whose budgets are small: they are met only at the end of a share */
+enum { SHARE = 1 << 9, SPIN_COST = 1 << 4, FIRST_SHARE = SHARE / 4 };
+#else
+enum { SHARE = 1 << 16, SPIN_COST = 1 << 10, FIRST_SHARE = SHARE / 4 };
+#endif
 
 enum split_state { SPLIT_READY, SPLIT_AT_BARRIER, SPLIT_AT_COLLECTIVE };
 
@@ -63,6 +72,7 @@ struct warp {
 	uint64_t executed;		/* PTX instructions */
 	uint32_t local_top[32];		/* by lane: bytes of local memory in use */
 	uint16_t counted;		/* barriers that have counted this warp's arrival, bit by id */
+	struct endless *endless;	/* its watch, or NULL: see endless.h */
 };
 
 enum { BARRIERS = 16 };
@@ -94,6 +104,10 @@ struct block {
 	unsigned char *registers;
 	size_t registers_size, warp_stride;
 	uint32_t mem_shared, mem_local, mem_warps;
+
+	/* endless.h: rounds in which shares were used up, the window that is open, rounds of grace, changes of memory */
+	uint32_t shares, window, grace;
+	uint64_t changes[2];
 };
 
 /* ---- a running split ---- */
@@ -108,6 +122,7 @@ struct exec {
 	const struct insn *code;
 	const struct insn *at;		/* the instruction in hand */
 	const struct insn *entered;	/* where the tally stands */
+	struct endless *watch;		/* NULL: the warp is not watched */
 };
 
 /* What a block or warp did before it gave way. */

@@ -1,5 +1,5 @@
 /* Resident blocks: their registers, shared memory and L1, and the rows of constants. */
-#include "exec.h"
+#include "endless.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +240,7 @@ void block_begin(struct block *b, struct worker *w, uint64_t linear, struct trac
 	b->live_warps = l->n_warps == 32 ? ~0u : (1u << l->n_warps) - 1;
 	b->executed = 0;
 	b->abandoned = false;
+	b->shares = b->window = b->grace = 0;
 	memset(b->barriers, 0, sizeof b->barriers);
 	fit_registers(b, l);
 	fit_memory(b, l);
@@ -252,5 +253,6 @@ void block_begin(struct block *b, struct worker *w, uint64_t linear, struct trac
 
 void block_end(struct block *b)
 {
+	endless_end(b);
 	mem_block_reset(b->memory);
 }

@@ -480,6 +480,7 @@ static void keep(struct lower *l, uint32_t first)
 		o->shared = arena_dup(l->arena, l->shared, l->n_shared * sizeof *l->shared);
 	o->n_shared = l->n_shared;
 	o->frame_bytes = (uint32_t)((l->frame_end + 63) & ~63ull);
+	o->places = regs_places(l);
 	place_constants(l);
 }
 

@@ -158,6 +158,13 @@ struct constant {
 
 struct ptx_range { uint32_t first, end, own; };	/* own: the one it was made from */
 
+struct reg_place {			/* where a register is */
+	uint32_t root;			/* the register whose row it shares, being a copy of it, or itself; what follows is said of that */
+	uint32_t row, start, end;	/* life: positions 2i (PTX instruction i reads it) and 2i + 1 (writes) */
+	uint8_t bits;			/* 1, 32, 64, 128 */
+	bool varies;			/* no constant, and used */
+};
+
 struct lowered {
 	struct ptx_func *func;
 	uint32_t index;			/* among the program's */
@@ -176,6 +183,7 @@ struct lowered {
 	uint32_t param_area;		/* row offset of parameters, then results, then .param variables */
 	uint32_t ret_place;		/* byte of a lane where results start, counted from the area's start */
 	const uint32_t *param_place, *ret_places;	/* of each parameter and result, likewise */
+	const struct reg_place *places;	/* by register, then the carry's */
 	const struct constant *constants;
 	uint32_t n_constants;
 	uint32_t local_bytes;		/* of .local variables and the alloca room */

@@ -81,12 +81,14 @@ enum reg_class { CLASS_PRED, CLASS_32, CLASS_64, CLASS_128, REG_CLASSES };
 typedef void visit_fn(void *user, uint32_t reg, bool def);
 /* Each register that the instruction reads (first) or writes. */
 void regs_visit(const struct lower *l, uint32_t insn, visit_fn *visit, void *user);
+void regs_visit_operand(const struct ptx_operand *o, bool def, visit_fn *visit, void *user);
 bool regs_has_destination(const struct ptx_insn *in);
 uint32_t regs_root(const struct lower *l, uint32_t reg);
 void regs_analyse(struct lower *l);		/* definitions, uses, single assignment */
 void regs_drop_unused(struct lower *l);
 void regs_allocate(struct lower *l, uint32_t at);	/* rows from `at` on; leaves frame_end behind them */
 uint32_t regs_row(const struct lower *l, uint32_t reg);
+const struct reg_place *regs_places(const struct lower *l);
 
 /* ---- lower_const.c ---- */
 uint32_t const_add(struct lower *l, const struct constant *c);		/* index */

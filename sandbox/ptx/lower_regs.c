@@ -50,7 +50,7 @@ bool regs_has_destination(const struct ptx_insn *in)
 	}
 }
 
-static void visit_operand(const struct ptx_operand *o, bool def, visit_fn *visit, void *user)
+void regs_visit_operand(const struct ptx_operand *o, bool def, visit_fn *visit, void *user)
 {
 	switch (o->kind) {
 	case PTX_O_REG:
@@ -69,7 +69,7 @@ static void visit_operand(const struct ptx_operand *o, bool def, visit_fn *visit
 	case PTX_O_VEC:
 	case PTX_O_LIST:
 		for (uint32_t i = 0; i < o->n; i++)
-			visit_operand(&o->elems[i], def, visit, user);
+			regs_visit_operand(&o->elems[i], def, visit, user);
 		break;
 	default:
 		break;
@@ -83,11 +83,11 @@ void regs_visit(const struct lower *l, uint32_t insn, visit_fn *visit, void *use
 	if (in->guard >= 0)
 		visit(user, (uint32_t)in->guard, false);
 	for (unsigned i = dest ? 1 : 0; i < in->n_ops; i++)
-		visit_operand(&in->ops[i], false, visit, user);
+		regs_visit_operand(&in->ops[i], false, visit, user);
 	if (l->is_alu[insn] && l->choices[insn].uses_carry)
 		visit(user, l->f->n_regs, false);
 	if (dest)
-		visit_operand(&in->ops[0], true, visit, user);
+		regs_visit_operand(&in->ops[0], true, visit, user);
 	if (l->is_alu[insn] && l->choices[insn].sets_carry)
 		visit(user, l->f->n_regs, true);
 }
@@ -457,4 +457,17 @@ uint32_t regs_row(const struct lower *l, uint32_t r)
 	const struct reg *g = &l->regs[r];
 	enum reg_class k = class_of(g);
 	return l->rows_base[k] + g->slot * row_bytes[k];
+}
+
+const struct reg_place *regs_places(const struct lower *l)
+{
+	struct reg_place *places = arena_new_array(l->arena, struct reg_place, l->n_regs);
+	for (uint32_t r = 0; r < l->n_regs; r++) {
+		const struct reg *g = &l->regs[r];
+		places[r] = (struct reg_place){.root = regs_root(l, r), .start = g->start, .end = g->end, .bits = g->bits,
+					       .varies = g->constant < 0 && g->start != UINT32_MAX};
+		if (places[r].varies)
+			places[r].row = regs_row(l, r);
+	}
+	return places;
 }

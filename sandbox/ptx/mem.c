@@ -326,6 +326,17 @@ void *mem_host(struct mem *m, uint64_t addr, uint64_t size, const char **why)
 	return NULL;
 }
 
+bool mem_range(const struct mem *m, uint64_t addr, uint64_t *lo, uint64_t *hi, bool *read_only)
+{
+	const struct mem_alloc *a = mem_find(m, addr);
+	if (!a || !a->live)
+		return false;
+	*lo = a->addr;
+	*hi = a->addr + a->size;
+	*read_only = a->flags & MEM_READ_ONLY;
+	return true;
+}
+
 static void set_bits(struct mem *m, uint64_t from, uint64_t to, bool on)
 {
 	while (from < to) {

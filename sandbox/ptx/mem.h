@@ -63,6 +63,8 @@ void mem_release_all(struct mem *m);
 int mem_protect(struct mem *m, uint64_t addr, unsigned flags);
 /* Host-side copies: NULL and *why (static text) if [addr, addr+size) is not inside one live allocation. */
 void *mem_host(struct mem *m, uint64_t addr, uint64_t size, const char **why);
+/* The live allocation that holds addr: where it begins and ends, whether a device may not write it.  False: there is none. */
+bool mem_range(const struct mem *m, uint64_t addr, uint64_t *lo, uint64_t *hi, bool *read_only);
 void mem_mark_written(struct mem *m, uint64_t addr, uint64_t size);
 /* Whether every byte of [addr, addr+size) was written since allocation or mem_mark_unwritten; *first gets the offset
  * of the first byte that was not. */
@@ -116,6 +118,8 @@ struct mem_ctx {
 struct mem_block *mem_block_new(struct mem *m, uint32_t shared, uint32_t local, uint32_t warps);
 void mem_block_reset(struct mem_block *b);
 void mem_block_free(struct mem_block *b);
+/* What stands in bytes of shared memory, without an access; NULL: there are none. */
+const unsigned char *mem_shared_at(const struct mem_block *b, uint64_t offset, uint32_t bytes);
 /* A barrier completed: warps in `arrived` handed in their clocks, warps in `waited` go on.  bar.sync: both the same.
  * Bit i is warp i of the block; warps that have exited count in both.  __syncwarp needs no call. */
 void mem_barrier(struct mem_block *b, uint32_t arrived, uint32_t waited);

@@ -96,6 +96,11 @@ void mem_block_free(struct mem_block *b)
 	free(b);
 }
 
+const unsigned char *mem_shared_at(const struct mem_block *b, uint64_t offset, uint32_t bytes)
+{
+	return bytes <= b->shared_bytes && offset <= b->shared_bytes - bytes ? b->shared + offset : NULL;
+}
+
 /* ---- order ---- */
 
 static void turn_precise(struct mem_block *b)

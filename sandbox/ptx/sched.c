@@ -9,6 +9,7 @@
  * are those of the waves before the one with the fault.
  */
 #include "emu_int.h"
+#include "endless.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -234,11 +235,29 @@ static bool take_turn(struct turns *t, struct block *b)
 	return false;
 }
 
+/* All had their turn.  One that never ends, and all others with it, is done with. */
+static void end_sweep(struct turns *t, uint64_t next)
+{
+	struct launch *l = t->wave->launch;
+	struct block *b = endless_sweep(l->grid_watch, t->resident, t->n_resident, l->n_blocks - next, t->n_resident < t->room);
+	uint32_t kept = 0;
+	if (!b)
+		return;
+	finish_block(t->wave, b, RAN_FAULT);
+	for (uint32_t i = 0; i < t->n_resident; i++)
+		if (t->resident[i] != b)
+			t->resident[kept++] = t->resident[i];
+	t->n_resident = kept;
+	t->spare[t->n_spare++] = b;
+}
+
 static void run_turns(struct wave *v, uint32_t room)
 {
 	struct worker *w = &v->emu->workers[0];
 	uint64_t next = v->first;
+	struct grid_watch watch = {0};
 	struct turns t = {.wave = v, .room = room};
+	v->launch->grid_watch = &watch;
 	t.resident = need(room, sizeof *t.resident);
 	t.spare = need(room, sizeof *t.spare);
 	while ((next < v->end || t.n_resident) && v->launch->lowest_fault == UINT64_MAX) {
@@ -255,7 +274,9 @@ static void run_turns(struct wave *v, uint32_t room)
 			if (take_turn(&t, t.resident[i]))
 				t.resident[kept++] = t.resident[i];
 		t.n_resident = kept;
+		end_sweep(&t, next);
 	}
+	v->launch->grid_watch = NULL;
 	for (uint32_t i = 0; i < t.n_resident; i++) {
 		block_end(t.resident[i]);
 		block_free(t.resident[i]);

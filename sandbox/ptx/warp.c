@@ -10,7 +10,7 @@ void warp_start(struct warp *w, uint32_t lanes, uint32_t pc)
 {
 	w->started = w->live = lanes;
 	w->n_splits = 1;
-	w->effort = 0;
+	w->effort = SHARE - FIRST_SHARE;
 	w->executed = 0;
 	w->counted = 0;
 	w->splits[0] = (struct split){.mask = lanes, .pc = pc};
