@@ -34,7 +34,7 @@ struct alu_insn {
 
 enum { ALU_SINK = 0xffffffff };
 
-enum alu_pipe { PIPE_FP32, PIPE_FP16, PIPE_FP64, PIPE_INT, PIPE_CONVERT, PIPE_SFU, PIPE_TENSOR, PIPE_MEMORY, PIPE_CONTROL };
+enum alu_pipe { PIPE_FP32, PIPE_FP16, PIPE_FP64, PIPE_INT, PIPE_CONVERT, PIPE_CONVERT_SLOW, PIPE_SFU, PIPE_TENSOR, PIPE_MEMORY, PIPE_CONTROL };
 
 struct alu_choice {
 	alu_fn *fn;

@@ -31,6 +31,10 @@ static void add_pipe(struct counters *c, unsigned pipe, uint64_t n)
 	case PIPE_CONVERT:
 		c->issue_convert += n;
 		break;
+	case PIPE_CONVERT_SLOW:
+		c->issue_convert += n;
+		c->issue_convert_slow += n;
+		break;
 	case PIPE_SFU:
 		c->issue_sfu += n;
 		break;

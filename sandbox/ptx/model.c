@@ -89,8 +89,8 @@ static void pipe_bounds(const struct profile *p, const struct counters *c, struc
 		{(double)c->issue_fp16, p->fp16_rate, LIMIT_FP16},
 		{(double)c->issue_fp64, p->fp64_rate, LIMIT_FP64},
 		{(double)c->issue_int, p->int_rate, LIMIT_INT},
-		{(double)c->issue_convert, p->convert_rate, LIMIT_CONVERT},
-		{(double)c->issue_sfu, p->sfu_rate, LIMIT_SFU},
+		{(double)(c->issue_convert - c->issue_convert_slow), p->convert_rate, LIMIT_CONVERT},
+		{(double)(c->issue_sfu + c->issue_convert_slow), p->sfu_rate, c->issue_sfu < c->issue_convert_slow ? LIMIT_CONVERT : LIMIT_SFU},
 		{(double)c->tensor_flops, p->tensor_f16_flops * mma, LIMIT_TENSOR},
 	};
 
