@@ -323,7 +323,7 @@ static char *make_device_script(const struct compile_request *rq, const struct c
 		buf_adds(&b, " && ");
 	}
 	add_step(&b, STEP_DEVICE, c->odd ? buf_str(&plain) : c->lines[STEP_DEVICE]);
-	if (rq->no_guest) {
+	if (rq->parts == COMPILE_DEVICE) {
 		buf_printf(&b, " && { cat solution.ptx >&%d || echo @lost; } && ", COMPILE_PTX_FD);
 		add_ptxas(&b, rq);
 		buf_printf(&b, " && run collect 'cat solution.cubin >&%d'\n", COMPILE_CUBIN_FD);
@@ -337,7 +337,7 @@ static char *make_device_script(const struct compile_request *rq, const struct c
 static char *make_script(const struct compile_request *rq, const struct commands *c)
 {
 	struct buf b = {0};
-	if (rq->device_only || rq->no_guest)
+	if (rq->parts != COMPILE_ALL)
 		return make_device_script(rq, c);
 	add_prologue(&b, c);
 	if (c->odd)
@@ -416,7 +416,7 @@ static struct cached *cache;
 static char *cache_key(const struct compile_request *rq)
 {
 	struct buf b = {0};
-	buf_printf(&b, "%d %d %d %s", rq->unsandboxed, rq->device_only, rq->no_guest, rq->entry ? rq->entry : "-");
+	buf_printf(&b, "%d %d %s", rq->unsandboxed, rq->parts, rq->entry ? rq->entry : "-");
 	add_options(&b, rq);
 	return b.data;
 }
