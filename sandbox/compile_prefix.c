@@ -199,9 +199,10 @@ void compile_prefix_close(struct compile_prefix *p)
 	if (p->builder) {
 		bool ran = jail_wait(p->builder, &r, NULL) == 0;
 		bool made = ran && r.end == JAIL_EXITED && r.status == 0;
-		for (unsigned i = 0; i < N_PREFIX_FILES && made && keep(p->fds[i], p->path[i]);)
-			i++;
-		if (made)
+		unsigned kept = 0;
+		while (made && kept < N_PREFIX_FILES && keep(p->fds[kept], p->path[kept]))
+			kept++;
+		if (kept == N_PREFIX_FILES)
 			keep_headers(p, buf_str(&r.out));
 		/* An empty prefix.h says: don't try again. */
 		if (!made && ran && r.end == JAIL_EXITED && r.status < SIGNALLED)
