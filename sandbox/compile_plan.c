@@ -291,14 +291,14 @@ static void add_prefix(struct buf *b)
 		    "fi 2>/dev/null\n");
 }
 
-/* Every step's log, and that the script came to its end. */
+/* Every step's log that says anything, and that the script came to its end. */
 static void add_epilogue(struct buf *b)
 {
 	buf_adds(b, "for step in *.log; do\n"
-		    "{ if [ $(wc -c <$step) -gt 262144 ]; then\n"
-		    "{ head -c 131072 $step && printf '\\n\\n(cut)\\n\\n' && tail -c 131072 $step; } >piece\n"
-		    "else mv $step piece; fi\n"
-		    "} && n=$(wc -c <piece) && echo @log ${step%.log} $((n)) && cat piece || echo @lost\n"
+		    "[ -s $step ] || continue\n"
+		    "{ n=$(wc -c <$step) && if [ $n -gt 262144 ]; then\n"
+		    "{ head -c 131072 $step && printf '\\n\\n(cut)\\n\\n' && tail -c 131072 $step; } >piece && mv piece $step && n=$(wc -c <$step)\n"
+		    "fi; } && echo @log ${step%.log} $((n)) && cat $step || echo @lost\n"
 		    "done\n"
 		    "echo @done\n");
 }

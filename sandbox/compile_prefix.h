@@ -8,6 +8,7 @@
  *	prefix.h		what the front end makes of front.ii for the host compiler,
  *	prefix.h.gch		and that as the host compiler's precompiled header.  A submission whose front end output begins with the
  *				very same bytes is compiled from there; any other takes the long way
+ *				(cudafe++ and cicc have precompiled headers of their own, --create_pch, and crash on using one)
  *	headers			which they were, and a number that another size or time of one of them makes another: then all is
  *				made again
  * They lie on disk in $JUDGE_CACHE, or $XDG_CACHE_HOME/judge, or ~/.cache/judge.
