@@ -236,7 +236,8 @@ static void prepare(const char *prelude)
 
 /* ---- the tests ---- */
 
-static void compare_package(const char *id)
+/* Every `step`-th of its samples. */
+static void compare_package(const char *id, size_t step)
 {
 	CLEANUP_BUF struct buf prelude = {0};
 	struct err e = {0};
@@ -250,7 +251,7 @@ static void compare_package(const char *id)
 	snprintf(pattern, sizeof pattern, "problems/%s/submissions/*/*.cu", id);
 	CHECK_EQ(glob(pattern, 0, NULL, &found), 0);
 	CHECK(found.gl_pathc > 20);
-	for (size_t i = 0; i < found.gl_pathc; i++) {
+	for (size_t i = 0; i < found.gl_pathc; i += step) {
 		CLEANUP_BUF struct buf source = {0};
 		CHECK_EQ(buf_read_file(&source, found.gl_pathv[i], 1 << 20, &e), 0);
 		compare(found.gl_pathv[i], buf_str(&source), source.size, buf_str(&prelude));
@@ -262,8 +263,8 @@ static void compare_package(const char *id)
 TEST_WITHIN(sample_submissions, 600)
 {
 	need_compiler();
-	compare_package("awq-gemv");
-	compare_package("w8a8-gemm");
+	compare_package("awq-gemv", 1);
+	compare_package("w8a8-gemm", 5);
 	remove_cache();
 }
 
