@@ -96,7 +96,7 @@ int grade_compile(const struct grade_options *o, struct arena *a, struct compile
 	problem_prelude(o->problem, &prelude);
 	struct compile_request rq = {
 		.source = o->source, .size = o->size, .name = o->name, .prelude = buf_str(&prelude), .entry = "solve",
-		.arch = o->device->arch, .unsandboxed = o->unsandboxed, .no_guest = o->no_guest,
+		.arch = o->device->arch, .unsandboxed = o->unsandboxed, .parts = o->parts,
 		.wall_ms = (unsigned)(o->problem->compile_seconds * 1000), .memory = o->problem->compile_memory,
 	};
 	return compile(&rq, a, out, e);
@@ -493,7 +493,10 @@ static int run_all(struct work *w, struct err *e)
 		progress_result(o->progress, "%s", w->g->why);
 		return 0;
 	}
-	progress_result(o->progress, "%.1f s", (double)w->g->compiled.wall_us / 1e6);
+	if (w->g->compiled.kept)
+		progress_result(o->progress, "kept from before");
+	else
+		progress_result(o->progress, "%.1f s", (double)w->g->compiled.wall_us / 1e6);
 	if (opened < 0) {
 		*e = session_err;
 		return -1;

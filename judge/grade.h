@@ -65,7 +65,7 @@ struct grade_options {
 	/* Of many programs for one problem, as a package's check grades them: */
 	bool brief;			/* the first case that is not accepted ends the run; times are compared with nothing */
 	struct oracle_pool *answers;	/* of all cases of the problem, in their order, drawn with this secret; NULL: they are asked for */
-	bool no_guest;			/* of grade_compile: the caller has the guest of the same host code */
+	enum compile_parts parts;	/* of grade_compile: not all, if the caller has the guest of the same host code */
 	const struct compiled *compiled;	/* the source, compiled by grade_compile; NULL: to be compiled */
 };
 

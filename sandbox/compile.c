@@ -6,7 +6,9 @@
 #include "compile.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/scratch.h"
+#include "compile_cache.h"
 #include "compile_check.h"
 #include "compile_plan.h"
 #include "compile_prefix.h"
@@ -426,13 +428,13 @@ static int read_results(const struct compile_request *rq, const struct toolchain
 	c->n_kernels = resources_parse(buf_str(&o.logs[STEP_PTXAS]), a, &c->kernels);
 	c->why_not = find_reason(r, &o, limits, c, a);
 	if (!c->why_not)
-		c->why_not = compile_refuse(c, rq->device_only || rq->no_guest ? -1 : f->guest, a);
+		c->why_not = compile_refuse(c, rq->parts == COMPILE_ALL ? f->guest : -1, a);
 	if (c->why_not) {
 		ensure_diagnostic(c, rq->name, a);
 		return 0;
 	}
 	name_source(c, rq->name, a);
-	c->ok = rq->device_only || rq->no_guest;
+	c->ok = rq->parts != COMPILE_ALL;
 	if (c->ok)
 		return 0;
 	c->guest_fd = take_guest(f->guest, e);
@@ -457,9 +459,25 @@ static bool is_plain(const char *s)
 	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(s);
 }
 
+/* Would it come out like that again?  Not if the machine had a part in it: a limit, a signal, memory or space that ran out. */
+static bool is_settled(const struct jail_result *r, const struct outcome *o, enum suspicion found, const struct compiled *c)
+{
+	static const char *const words[] = {"nternal error", "nternal compiler error", "No space left", "annot allocate", "ut of memory",
+					    "memory exhausted", "Killed", "signal "};
+	if (r->end != JAIL_EXITED || found || !o->done || o->lost)
+		return false;
+	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++)
+		if (o->started[s] && (!o->ended[s] || signal_of(o->status[s])))
+			return false;
+	for (unsigned i = 0; i < sizeof words / sizeof *words && !c->ok; i++)
+		if (strstr(c->log, words[i]))
+			return false;
+	return true;
+}
+
 /* TRUSTED: done.  Else try again; last: then e says why there is no more to be had. */
 static enum suspicion compile_once(const struct compile_request *rq, const struct toolchain *t, bool last, struct arena *a,
-				   struct compiled *out, struct err *e)
+				   struct compiled *out, bool *settled, struct err *e)
 {
 	CLEANUP(files_close) struct files f = {-1, -1, -1, -1, -1, -1};
 	CLEANUP(clean_result) struct jail_result r = {0};
@@ -478,7 +496,10 @@ static enum suspicion compile_once(const struct compile_request *rq, const struc
 	}
 	out->wall_us = r.wall_us;
 	out->peak_memory = r.peak_memory;
-	return read_results(rq, t, &f, &s.limits, &r, &o, a, out, e) < 0 ? FACTS : TRUSTED;
+	if (read_results(rq, t, &f, &s.limits, &r, &o, a, out, e) < 0)
+		return FACTS;
+	*settled = is_settled(&r, &o, found, out);
+	return TRUSTED;
 }
 
 int compile(const struct compile_request *rq, struct arena *a, struct compiled *out, struct err *e)
@@ -495,9 +516,19 @@ int compile(const struct compile_request *rq, struct arena *a, struct compiled *
 		ensure_diagnostic(out, rq->name, a);
 		return 0;
 	}
+	struct compile_key key;
+	double began = clock_seconds();
+	compile_cache_key(rq, t, &key);
+	if (compile_cache_get(&key, rq, a, out)) {
+		out->wall_us = (uint64_t)((clock_seconds() - began) * 1e6);
+		return 0;
+	}
 	struct err first = {0};
-	if (compile_once(rq, t, false, a, out, &first) && compile_once(rq, t, true, a, out, e))
+	bool settled = false;
+	if (compile_once(rq, t, false, a, out, &settled, &first) && compile_once(rq, t, true, a, out, &settled, e))
 		return err_wrap(e, "compile step");
+	if (settled)
+		compile_cache_put(&key, out);
 	return 0;
 }
 

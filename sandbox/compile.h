@@ -14,6 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum compile_parts {
+	COMPILE_ALL,
+	COMPILE_DEVICE,			/* all but the guest.  For a source that differs from one compiled before in device code alone: the
+					 * guest is that one's */
+	COMPILE_PTX			/* the device pass alone, likewise: no cubin and no registers counted either */
+};
+
 struct compile_request {
 	const char *source;		/* bytes of the .cu file */
 	size_t size;
@@ -24,9 +31,7 @@ struct compile_request {
 	const char *const *options;	/* further nvcc options of ours (never of the submission), NULL-terminated; or NULL */
 	unsigned wall_ms;		/* on an idle machine, 0: 60 s; a busy one gets up to three times as long */
 	uint64_t memory;		/* 0: 4 GiB */
-	bool device_only;		/* the device pass alone, to PTX: no guest, no cubin, no registers counted.  For a source that
-					 * differs from one compiled before in device code alone: the guest is that one's */
-	bool no_guest;			/* all but the guest, likewise */
+	enum compile_parts parts;
 	bool unsandboxed;
 };
 
@@ -60,8 +65,9 @@ struct compiled {
 	size_t cubin_size;
 	struct kernel_resources *kernels;
 	size_t n_kernels;
-	int guest_fd;			/* sealed memory file: the static guest executable; -1 where not ok, with device_only and no_guest */
-	uint64_t wall_us, peak_memory;
+	int guest_fd;			/* sealed memory file: the static guest executable; -1 where not ok or not all is compiled */
+	uint64_t wall_us, peak_memory;	/* wall_us: of this call; peak_memory: of the compilers */
+	bool kept;			/* it was compiled before (compile_cache.h) */
 };
 
 /* 0: the compiler ran, and out->ok tells how it went (out's memory is in `a`; close guest_fd by compiled_close).

@@ -12,14 +12,15 @@
  * device compiler read: it is written beforehand.  If an nvcc prints something else than these steps, the plan is made of
  * two plain nvcc runs, side by side.
  *
- * What the front end makes of the CUDA headers is the same for nearly every source; where it is, the host compiler takes it
- * precompiled (compile_prefix.h).
+ * What preprocessor and front end make of the CUDA headers is the same for nearly every source; where it is, it is taken from
+ * where it was kept, and the host compiler takes it precompiled (compile_prefix.h, compile_kept.h).
  *
  * A script of POSIX sh holds the plan: the printed commands are shell text already, and the jail has a shell anyway.
  */
 #include "compile_plan.h"
 
 #include "base/cleanup.h"
+#include "compile_kept.h"
 #include "compile_prefix.h"
 
 #include <pthread.h>
@@ -56,7 +57,7 @@ const char *compile_step_text(enum compile_step step)
 /* ---- the jail ---- */
 
 /* A toolkit that a distribution put into /usr is reached there. */
-static const char *inside_root(const struct compile_request *rq, const struct toolchain *t)
+const char *compile_inside_root(const struct compile_request *rq, const struct toolchain *t)
 {
 	bool there = !strcmp(t->root, "/usr") || !strncmp(t->root, "/usr/lib/", 9);
 	return rq->unsandboxed || there ? t->root : INSIDE_ROOT;
@@ -85,7 +86,7 @@ void compile_jail(struct jail_spec *s, const struct compile_request *rq, const s
 	pthread_once(&once, set_host_compiler);
 	for (unsigned i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
 		mounts[n++] = (struct jail_mount){system_folders[i], system_folders[i]};
-	mounts[n++] = (struct jail_mount){t->root, inside_root(rq, t)};
+	mounts[n++] = (struct jail_mount){t->root, compile_inside_root(rq, t)};
 	if (!strcmp(mounts[n - 1].host, mounts[n - 1].inside))
 		n--;
 	/* Each tool's processor time is limited, and the whole by the clock with room for a machine that is busy: a source must
@@ -232,14 +233,20 @@ static void add_prologue(struct buf *b, const struct commands *c)
 		   COMPILE_SOURCE_FD, COMPILE_PRELUDE_FD, COMPILE_LIBRARY_FD);
 }
 
+static void add_pass(struct buf *b, enum compile_step step, const struct commands *c)
+{
+	CLEANUP_FREE char *command = compile_kept_pass(step, c->lines[step]);
+	add_step(b, step, command ? command : c->lines[step]);
+}
+
 static void add_fast_passes(struct buf *b, const struct commands *c)
 {
 	buf_adds(b, "{ ");
-	add_step(b, STEP_FRONT_CPP, c->lines[STEP_FRONT_CPP]);
+	add_pass(b, STEP_FRONT_CPP, c);
 	buf_adds(b, " && ");
 	add_step(b, STEP_FRONT, c->lines[STEP_FRONT]);
 	buf_adds(b, "; } & front=$!\n{ ");
-	add_step(b, STEP_DEVICE_CPP, c->lines[STEP_DEVICE_CPP]);
+	add_pass(b, STEP_DEVICE_CPP, c);
 	buf_adds(b, " && ");
 	add_step(b, STEP_DEVICE, c->lines[STEP_DEVICE]);
 	buf_adds(b, " && ");
@@ -284,48 +291,14 @@ static void add_prefix(struct buf *b)
 		    "fi 2>/dev/null\n");
 }
 
-/* A copy of a command with `from` replaced; NULL if it isn't there once. */
-static char *altered(const char *command, const char *from, const char *to)
-{
-	const char *at = command ? strstr(command, from) : NULL;
-	if (!at || strstr(at + 1, from))
-		return NULL;
-	struct buf b = {0};
-	buf_add(&b, command, (size_t)(at - command));
-	buf_adds(&b, to);
-	buf_adds(&b, at + strlen(from));
-	return b.data;
-}
-
-/* The prelude given to it ends in a declaration that marks the end of the prefix; the line before, which tells the place in
- * the file, goes too.  The header must be compiled by the host command itself, else the compiler would not take it. */
-static char *make_prefix_script(const struct commands *c)
-{
-	CLEANUP_FREE char *kind = altered(c->lines[STEP_HOST], " -c -x c++ ", " -x c++-header ");
-	CLEANUP_FREE char *input = altered(kind, "\"solution.cudafe1.cpp\"", "prefix.h");
-	CLEANUP_FREE char *command = altered(input, "\"solution.o\"", "prefix.h.gch");
-	struct buf b = {0};
-	if (c->odd || !command)
-		return NULL;
-	buf_add(&b, c->variables.data, c->variables.size);
-	buf_printf(&b,
-		   "set -e\n: >" COMPILE_SOURCE "\ncat <&%d >" COMPILE_PRELUDE "\n"
-		   "printf " MODULE_ID " >solution.module_id\n%s\n%s\n"
-		   "grep -q " COMPILE_PREFIX_END " solution.cudafe1.cpp\n"
-		   "sed -n '/" COMPILE_PREFIX_END "/q; x; 1!p' solution.cudafe1.cpp >prefix.h\n%s\n"
-		   "cat prefix.h >&%d\ncat prefix.h.gch >&%d\n",
-		   COMPILE_PRELUDE_FD, c->lines[STEP_FRONT_CPP], c->lines[STEP_FRONT], command, COMPILE_PTX_FD, COMPILE_GUEST_FD);
-	return b.data;
-}
-
-/* Every step's log, and that the script came to its end. */
+/* Every step's log that says anything, and that the script came to its end. */
 static void add_epilogue(struct buf *b)
 {
 	buf_adds(b, "for step in *.log; do\n"
-		    "{ if [ $(wc -c <$step) -gt 262144 ]; then\n"
-		    "{ head -c 131072 $step && printf '\\n\\n(cut)\\n\\n' && tail -c 131072 $step; } >piece\n"
-		    "else mv $step piece; fi\n"
-		    "} && n=$(wc -c <piece) && echo @log ${step%.log} $((n)) && cat piece || echo @lost\n"
+		    "[ -s $step ] || continue\n"
+		    "{ n=$(wc -c <$step) && if [ $n -gt 262144 ]; then\n"
+		    "{ head -c 131072 $step && printf '\\n\\n(cut)\\n\\n' && tail -c 131072 $step; } >piece && mv piece $step && n=$(wc -c <$step)\n"
+		    "fi; } && echo @log ${step%.log} $((n)) && cat $step || echo @lost\n"
 		    "done\n"
 		    "echo @done\n");
 }
@@ -346,11 +319,11 @@ static char *make_device_script(const struct compile_request *rq, const struct c
 	add_options(&plain, rq);
 	add_prologue(&b, c);
 	if (!c->odd) {
-		add_step(&b, STEP_DEVICE_CPP, c->lines[STEP_DEVICE_CPP]);
+		add_pass(&b, STEP_DEVICE_CPP, c);
 		buf_adds(&b, " && ");
 	}
 	add_step(&b, STEP_DEVICE, c->odd ? buf_str(&plain) : c->lines[STEP_DEVICE]);
-	if (rq->no_guest) {
+	if (rq->parts == COMPILE_DEVICE) {
 		buf_printf(&b, " && { cat solution.ptx >&%d || echo @lost; } && ", COMPILE_PTX_FD);
 		add_ptxas(&b, rq);
 		buf_printf(&b, " && run collect 'cat solution.cubin >&%d'\n", COMPILE_CUBIN_FD);
@@ -364,7 +337,7 @@ static char *make_device_script(const struct compile_request *rq, const struct c
 static char *make_script(const struct compile_request *rq, const struct commands *c)
 {
 	struct buf b = {0};
-	if (rq->device_only || rq->no_guest)
+	if (rq->parts != COMPILE_ALL)
 		return make_device_script(rq, c);
 	add_prologue(&b, c);
 	if (c->odd)
@@ -396,7 +369,8 @@ static void free_commands(struct commands *c)
 
 struct cached {
 	struct cached *next;
-	char *key, *script, *prefix;	/* prefix: NULL where there is none */
+	char *key, *script;
+	char *prefix, *lean;		/* that make the kept headers; NULL where there is none */
 };
 
 static int build_scripts(const struct compile_request *rq, const struct toolchain *t, struct cached *out, struct err *e)
@@ -406,7 +380,7 @@ static int build_scripts(const struct compile_request *rq, const struct toolchai
 	const char *argv[COMPILE_ARGS];
 	struct jail_spec s;
 	struct jail_result r;
-	const char *root = inside_root(rq, t);
+	const char *root = compile_inside_root(rq, t);
 	buf_adds(&shell, "PATH=");
 	quote(&shell, root);
 	buf_adds(&shell, "/bin:$PATH; exec nvcc --dryrun -keep -c -o solution.o");
@@ -427,7 +401,10 @@ static int build_scripts(const struct compile_request *rq, const struct toolchai
 			c.odd = true;
 		}
 		out->script = make_script(rq, &c);
-		out->prefix = make_prefix_script(&c);
+		if (!c.odd) {
+			out->prefix = compile_kept_script(buf_str(&c.variables), MODULE_ID, (const char *const *)c.lines, false);
+			out->lean = compile_kept_script(buf_str(&c.variables), MODULE_ID, (const char *const *)c.lines, true);
+		}
 	}
 	jail_result_free(&r);
 	return out->script ? 0 : -1;
@@ -439,7 +416,7 @@ static struct cached *cache;
 static char *cache_key(const struct compile_request *rq)
 {
 	struct buf b = {0};
-	buf_printf(&b, "%d %d %d %s", rq->unsandboxed, rq->device_only, rq->no_guest, rq->entry ? rq->entry : "-");
+	buf_printf(&b, "%d %d %s", rq->unsandboxed, rq->parts, rq->entry ? rq->entry : "-");
 	add_options(&b, rq);
 	return b.data;
 }
@@ -470,11 +447,11 @@ const char *compile_script(const struct compile_request *rq, const struct toolch
 	return c ? c->script : NULL;
 }
 
-const char *compile_prefix_script(const struct compile_request *rq, const struct toolchain *t)
+const char *compile_prefix_script(const struct compile_request *rq, const struct toolchain *t, enum compile_headers headers)
 {
 	CLEANUP_FREE char *key = compile_script(rq, t, NULL) ? cache_key(rq) : NULL;
 	pthread_mutex_lock(&lock);
 	const struct cached *c = key ? find(key) : NULL;
 	pthread_mutex_unlock(&lock);
-	return c ? c->prefix : NULL;
+	return !c ? NULL : headers == COMPILE_HEADERS_LEAN ? c->lean : c->prefix;
 }

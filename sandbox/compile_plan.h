@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "compile.h"
+#include "compile_look.h"
 #include "jail.h"
 
 /* Steps, with what a person calls them. */
@@ -40,13 +41,15 @@ const char *compile_step_text(enum compile_step step);
  * lines "@+step" and "@=step status", and "@log step size" followed by as many bytes; "@lost" where a file could not be
  * handed over, and at its end "@done". */
 const char *compile_script(const struct compile_request *rq, const struct toolchain *t, struct err *e);
-/* The script that makes the precompiled prefix (compile_prefix.h), from an empty source; NULL: this nvcc does not lend itself
- * to it.  compile_script has been called for the same request. */
-const char *compile_prefix_script(const struct compile_request *rq, const struct toolchain *t);
+/* The script that makes the kept headers (compile_prefix.h) of this kind, from an empty source, and writes the files one to each
+ * of COMPILE_PREFIX_FDS; NULL: this nvcc does not lend itself to it.  compile_script has been called for the same request. */
+const char *compile_prefix_script(const struct compile_request *rq, const struct toolchain *t, enum compile_headers headers);
+/* Where the toolkit is inside the jail. */
+const char *compile_inside_root(const struct compile_request *rq, const struct toolchain *t);
 /* The jail of every compiler run: toolchain, environment, limits; argv and descriptors are the caller's. */
 void compile_jail(struct jail_spec *s, const struct compile_request *rq, const struct toolchain *t, const char *script,
 		  struct jail_mount *mounts, const char **argv);
 
-enum { COMPILE_MOUNTS = 14, COMPILE_ARGS = 6 };
+enum { COMPILE_MOUNTS = 18, COMPILE_ARGS = 6 };
 
 #endif

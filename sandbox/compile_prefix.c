@@ -1,4 +1,4 @@
-/* The precompiled prefix: see compile_prefix.h. */
+/* The kept headers: see compile_prefix.h. */
 #include "compile_prefix.h"
 
 #include "base/cleanup.h"
@@ -20,9 +20,17 @@ enum { MIN_HEADER = 1 << 16,		/* bytes; a smaller one is the mark of an attempt 
 
 static atomic_bool building;		/* one builder a process */
 
+static const struct file {
+	const char *inside, *end;
+} files[] = {
+#define X(id, inside, end) {inside, end},
+	COMPILE_PREFIX_FILES(X)
+#undef X
+};
+
 /* ---- names ---- */
 
-static bool cache_folder(char *out, size_t size)
+bool compile_cache_folder(char *out, size_t size)
 {
 	const char *own = getenv("JUDGE_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	int n;
@@ -48,8 +56,7 @@ static uint64_t mix_file(uint64_t h, const char *dir, const char *name)
 	return fnv(h, &st.st_size, sizeof st.st_size);
 }
 
-/* What it depends on.  That the bytes agree is checked for each compilation, and gcc checks that the precompiled header is
- * its own: a name that stays the same too long costs time, and is never wrong. */
+/* What they depend on that can be told before they are made. */
 static uint64_t key_of(const char *script, const char *prelude, const struct toolchain *t)
 {
 	uint64_t h = fnv(fnv_basis, script, strlen(script));
@@ -63,7 +70,8 @@ static uint64_t key_of(const char *script, const char *prelude, const struct too
 	return mix_file(h, "/usr/include/", "math.h");
 }
 
-/* The lines of a prelude that include headers, up to the first of another kind, and the mark. */
+/* The lines of a prelude that include headers, up to the first of another kind; the mark; and what tells whether a header has
+ * counted. */
 static void prefix_prelude(const char *prelude, struct buf *out)
 {
 	static const char include[] = "#include ";
@@ -73,7 +81,7 @@ static void prefix_prelude(const char *prelude, struct buf *out)
 		buf_addc(out, '\n');
 		prelude += n + (prelude[n] == '\n');
 	}
-	buf_adds(out, "void " COMPILE_PREFIX_END "();\n");
+	buf_adds(out, "void " COMPILE_PREFIX_END "();\nenum { judge_prefix_counter = __COUNTER__ };\n");
 }
 
 static off_t size_of(const char *path)
@@ -82,27 +90,67 @@ static off_t size_of(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : -1;
 }
 
+/* ---- the headers ---- */
+
+enum { NUMBER = 16 + 1 };		/* a number in hexadecimal, and a newline */
+
+/* Of the headers that a list names as the jail does. */
+static uint64_t number_headers(const struct compile_prefix *p, const char *list)
+{
+	size_t inside = strlen(p->inside);
+	uint64_t h = fnv_basis;
+	for (const char *line = list, *end; (end = strchr(line, '\n')); line = end + 1) {
+		CLEANUP_BUF struct buf path = {0};
+		bool toolkit = !strncmp(line, p->inside, inside) && line[inside] == '/';
+		buf_printf(&path, "%s%.*s", toolkit ? p->root : "", (int)(end - line - (toolkit ? inside : 0)), line + (toolkit ? inside : 0));
+		h = mix_file(h, "", buf_str(&path));
+	}
+	return h;
+}
+
+static void keep_headers(const struct compile_prefix *p, const char *list)
+{
+	CLEANUP_BUF struct buf b = {0};
+	buf_printf(&b, "%016llx\n%s", (unsigned long long)number_headers(p, list), list);
+	keep_file(p->headers, 0644, &(struct keep){.data = b.data, .size = b.size}, NULL);
+}
+
+static bool headers_changed(const struct compile_prefix *p)
+{
+	CLEANUP_BUF struct buf b = {0};
+	return buf_read_file(&b, p->headers, 1 << 20, NULL) < 0 || b.size <= NUMBER ||
+	       strtoull(buf_str(&b), NULL, 16) != number_headers(p, buf_str(&b) + NUMBER);
+}
+
 /* ---- the builder ---- */
+
+static bool make_files(struct compile_prefix *p, const struct buf *prelude)
+{
+	for (unsigned i = 0; i < N_PREFIX_FILES; i++)
+		if ((p->fds[i] = memfd_create("prefix", MFD_CLOEXEC)) < 0)
+			return false;
+	p->prelude_fd = memfd_create("prelude", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return p->prelude_fd >= 0 && pwrite(p->prelude_fd, prelude->data, prelude->size, 0) == (ssize_t)prelude->size &&
+	       fcntl(p->prelude_fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
 
 static bool start_builder(struct compile_prefix *p, const struct compile_request *rq, const struct toolchain *t,
 			  const char *script, const struct buf *prelude)
 {
+	static const int inside[N_PREFIX_FILES] = COMPILE_PREFIX_FDS;
 	struct jail_mount mounts[COMPILE_MOUNTS];
+	struct jail_fd fds[N_PREFIX_FILES + 1];
 	const char *argv[COMPILE_ARGS];
 	struct jail_spec s;
-	p->prelude_fd = memfd_create("prelude", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	p->header_fd = memfd_create("header", MFD_CLOEXEC);
-	p->compiled_fd = memfd_create("compiled", MFD_CLOEXEC);
-	const struct jail_fd fds[] = {{p->prelude_fd, COMPILE_PRELUDE_FD}, {p->header_fd, COMPILE_PTX_FD},
-				      {p->compiled_fd, COMPILE_GUEST_FD}};
-	if (p->prelude_fd < 0 || p->header_fd < 0 || p->compiled_fd < 0 ||
-	    pwrite(p->prelude_fd, prelude->data, prelude->size, 0) != (ssize_t)prelude->size ||
-	    fcntl(p->prelude_fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+	if (!make_files(p, prelude))
 		return false;
+	for (unsigned i = 0; i < N_PREFIX_FILES; i++)
+		fds[i] = (struct jail_fd){p->fds[i], inside[i]};
+	fds[N_PREFIX_FILES] = (struct jail_fd){p->prelude_fd, COMPILE_PRELUDE_FD};
 	compile_jail(&s, rq, t, script, mounts, argv);
 	s.name = "compile-prefix";
 	s.fds = fds;
-	s.n_fds = sizeof fds / sizeof *fds;
+	s.n_fds = N_PREFIX_FILES + 1;
 	p->builder = jail_start(&s, NULL);
 	return p->builder != NULL;
 }
@@ -111,17 +159,20 @@ void compile_prefix_open(struct compile_prefix *p, const struct compile_request 
 {
 	char folder[PATH_MAX - 64];
 	CLEANUP_BUF struct buf prelude = {0};
-	*p = (struct compile_prefix){.header_fd = -1, .compiled_fd = -1, .prelude_fd = -1};
-	const char *script = rq->unsandboxed ? NULL : compile_prefix_script(rq, t);
-	if (!script || !cache_folder(folder, sizeof folder))
+	*p = (struct compile_prefix){.fds = {-1, -1, -1, -1, -1, -1}, .prelude_fd = -1, .inside = compile_inside_root(rq, t), .root = t->root};
+	enum compile_headers kind = compile_look(rq->source, rq->size);
+	const char *script = rq->unsandboxed ? NULL : compile_prefix_script(rq, t, kind);
+	if (!script || !compile_cache_folder(folder, sizeof folder))
 		return;
 	prefix_prelude(rq->prelude, &prelude);
 	uint64_t key = key_of(script, buf_str(&prelude), t);
-	snprintf(p->header, sizeof p->header, "%s/prefix-%016llx.h", folder, (unsigned long long)key);
-	snprintf(p->compiled, sizeof p->compiled, "%s.gch", p->header);
-	off_t size = size_of(p->header);
-	p->ready = size >= MIN_HEADER && size_of(p->compiled) > 0;
-	if (p->ready || size >= 0 || keep_folder(folder, 0700) < 0 || access(folder, W_OK) < 0 || atomic_exchange(&building, true))
+	for (unsigned i = 0; i < N_PREFIX_FILES; i++)
+		snprintf(p->path[i], sizeof p->path[i], "%s/prefix-%016llx%s", folder, (unsigned long long)key, files[i].end);
+	snprintf(p->headers, sizeof p->headers, "%s/prefix-%016llx.headers", folder, (unsigned long long)key);
+	off_t size = size_of(p->path[PREFIX_HEADER]);
+	p->ready = size >= MIN_HEADER && !headers_changed(p);
+	p->text = kind != COMPILE_HEADERS_OWN;
+	if (p->ready || (size >= 0 && size < MIN_HEADER) || keep_folder(folder, 0700) < 0 || access(folder, W_OK) < 0 || atomic_exchange(&building, true))
 		return;
 	if (!start_builder(p, rq, t, script, &prelude))
 		atomic_store(&building, false);
@@ -129,11 +180,11 @@ void compile_prefix_open(struct compile_prefix *p, const struct compile_request 
 
 unsigned compile_prefix_mounts(const struct compile_prefix *p, struct jail_mount *mounts)
 {
-	if (!p->ready)
-		return 0;
-	mounts[0] = (struct jail_mount){p->header, COMPILE_PREFIX};
-	mounts[1] = (struct jail_mount){p->compiled, COMPILE_PREFIX ".gch"};
-	return 2;
+	unsigned n = 0;
+	for (unsigned i = 0; i < N_PREFIX_FILES && p->ready; i++)
+		if (size_of(p->path[i]) > 0 && (p->text || i == PREFIX_COMPILED || i == PREFIX_HEADER))
+			mounts[n++] = (struct jail_mount){p->path[i], files[i].inside};
+	return n;
 }
 
 /* fd -1: an empty one. */
@@ -148,18 +199,21 @@ void compile_prefix_close(struct compile_prefix *p)
 	if (p->builder) {
 		bool ran = jail_wait(p->builder, &r, NULL) == 0;
 		bool made = ran && r.end == JAIL_EXITED && r.status == 0;
-		/* The header last: it is what says that the other is there.  An empty one says: don't try again. */
-		if (made && keep(p->compiled_fd, p->compiled))
-			keep(p->header_fd, p->header);
-		else if (!made && ran && r.end == JAIL_EXITED && r.status < SIGNALLED)
-			keep(-1, p->header);
+		unsigned kept = 0;
+		while (made && kept < N_PREFIX_FILES && keep(p->fds[kept], p->path[kept]))
+			kept++;
+		if (kept == N_PREFIX_FILES)
+			keep_headers(p, buf_str(&r.out));
+		/* An empty prefix.h says: don't try again. */
+		if (!made && ran && r.end == JAIL_EXITED && r.status < SIGNALLED)
+			keep(-1, p->path[PREFIX_HEADER]);
 		jail_result_free(&r);
 		atomic_store(&building, false);
 		p->builder = NULL;
 	}
-	int fds[] = {p->header_fd, p->compiled_fd, p->prelude_fd};
-	for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	p->header_fd = p->compiled_fd = p->prelude_fd = -1;
+	for (unsigned i = 0; i < N_PREFIX_FILES; i++)
+		if (p->fds[i] >= 0)
+			close(p->fds[i]);
+	if (p->prelude_fd >= 0)
+		close(p->prelude_fd);
 }

@@ -160,7 +160,7 @@ static int compile_for(struct bench *b, const char *name, const char *source, si
 {
 	struct compile_request rq = {
 		.source = source, .size = size, .name = name, .prelude = buf_str(&b->prelude), .entry = "solve", .arch = b->device.arch,
-		.device_only = device_only, .unsandboxed = b->options.unsandboxed,
+		.parts = device_only ? COMPILE_PTX : COMPILE_ALL, .unsandboxed = b->options.unsandboxed,
 		.wall_ms = (unsigned)(b->problem.compile_seconds * 1000), .memory = b->problem.compile_memory,
 	};
 	return compile(&rq, a, out, e);

@@ -184,7 +184,7 @@ static int compile_once(struct run *r, struct grade_options *q, struct arena *a,
 {
 	const char *text = host_side_text(q->source, q->size, a);
 	int guest = text ? host_sides_find(&r->hosts, text) : -1;
-	q->no_guest = guest >= 0;
+	q->parts = guest >= 0 ? COMPILE_DEVICE : COMPILE_ALL;
 	int rc = grade_compile(q, a, out, e);
 	if (guest >= 0 && rc == 0 && out->ok)
 		out->guest_fd = guest;

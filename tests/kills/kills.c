@@ -176,6 +176,7 @@ static void start(struct run *r, const char *name, bool wrong, const struct way 
 		if (dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
 			_exit(99);
 		setenv("JUDGE_CACHE", w->cache, 1);
+		setenv("JUDGE_CACHE_MIB", "0", 1);	/* each run compiles */
 		execl(judge, "judge", "--json", "-d", "emulated", "-p", problem, submission, w->unsandboxed ? "--no-sandbox" : NULL, NULL);
 		_exit(98);
 	}
