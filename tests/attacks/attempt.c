@@ -5,7 +5,8 @@
  *	// expect: CE			the verdict of the whole
  *	// says: took longer than	part of its text, or of a diagnostic's
  *	// try 7: RE socket		the verdict of the case try-7, and part of its text: one program tries many things
- *	// package: bombed		another one of PACKAGES than "attacked"
+ *	// package: bombed		one of PACKAGES; else "attacked", with a second for each case, where a TLE is expected, and "patient"
+ *					where a busy machine must not be taken for an endless program
  *
  * A case's text is that of a hidden one.  What is left is told exactly, whatever else the machine does: as a subreaper this process inherits all that the judge
  * leaves running; /tmp and /dev/shm are its own; control groups bear the judge's number.
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,6 +88,14 @@ static void take_expected(struct expected *x, const char *text)
 	snprintf(x->says, sizeof x->says, "%s", text + n);
 }
 
+static bool expects(const struct attack *a, const char *verdict)
+{
+	bool does = !strcmp(a->whole.verdict, verdict);
+	for (unsigned n = 0; n <= a->last_try; n++)
+		does |= !strcmp(a->tries[n].verdict, verdict);
+	return does;
+}
+
 static void read_head(struct attack *a)
 {
 	char line[LINE];
@@ -108,6 +118,8 @@ static void read_head(struct attack *a)
 		}
 	}
 	fclose(f);
+	if (!*a->package)
+		snprintf(a->package, sizeof a->package, "%s", expects(a, "TLE") ? "attacked" : "patient");
 	if (!*a->whole.verdict && !a->last_try)
 		fail(a, "no verdict is expected");
 }
@@ -121,6 +133,14 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Of all that has ended. */
+static double processor_seconds(void)
+{
+	struct rusage u;
+	getrusage(RUSAGE_CHILDREN, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
 /* A /tmp and a /dev/shm of our own, but where the tests themselves lie below them. */
 static bool private_folders(const char *work)
 {
@@ -132,7 +152,7 @@ static bool private_folders(const char *work)
 static void start_judge(const struct attack *a, const char *judge, const char *packages, const char *folder, int out, int err)
 {
 	char package[500];
-	snprintf(package, sizeof package, "%s/%s", packages, *a->package ? a->package : "attacked");
+	snprintf(package, sizeof package, "%s/%s", packages, a->package);
 	const char *const argv[] = {judge, "--json", "-p", package, a->path, a->last_try ? NULL : "--samples", NULL};
 	int null = open("/dev/null", O_RDONLY);
 	if (chdir(folder) < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
@@ -359,7 +379,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < a.passed && !a.failures; i++)
 		puts("ok");
 	if (getenv("TIMES"))
-		printf("# %5.1f s, %4lu MiB %s\n", o.seconds, o.peak_kib >> 10, a.path);
+		printf("# %5.1f s, %5.1f s of processors, %4lu MiB %s\n", o.seconds, processor_seconds(), o.peak_kib >> 10, a.path);
 	free(o.out);
 	free(o.err);
 	return 0;

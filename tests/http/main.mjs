@@ -1,30 +1,4 @@
-// Runs every test of tests/http/*.test.mjs, in order, on one server; `main.mjs WORD` those whose name has the word.
-import { readdir } from "node:fs/promises";
-import { slower, tests } from "./harness.mjs";
-import { stopAll } from "./server.mjs";
+// The suite of tests/http: see suite.mjs.
+import { suite } from "./suite.mjs";
 
-const here = new URL(".", import.meta.url);
-const want = process.argv[2] ?? "";
-for (const file of (await readdir(here)).filter((f) => f.endsWith(".test.mjs")).sort()) await import(new URL(file, here));
-
-let passed = 0;
-let failed = 0;
-const LIMIT = 120000 * slower;
-for (const { name, body } of tests.filter((t) => t.name.includes(want))) {
-	let timer;
-	try {
-		await Promise.race([body(), new Promise((_, no) => (timer = setTimeout(() => no(new Error(`no end after ${LIMIT / 1000} s`)), LIMIT)))]);
-		passed++;
-	} catch (e) {
-		failed++;
-		console.log(`FAILED ${name}: ${e.stack ?? e}`);
-	} finally {
-		clearTimeout(timer);
-	}
-}
-for (const problem of await stopAll()) {
-	failed++;
-	console.log(`FAILED the server: ${problem}`);
-}
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+await suite(import.meta.url);

@@ -3,11 +3,11 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { slower } from "./harness.mjs";
 
-export const judge = join(process.cwd(), process.env.B ?? "build", "judge");
-export const fixture = join(process.cwd(), process.env.B ?? "build", "fixture");
+export const judge = resolve(process.env.B ?? "build", "judge");
+export const fixture = resolve(process.env.B ?? "build", "fixture");
 const running = [];
 
 // Starts a server with these lines of judge.conf (null: without one); resolves when it listens.  `former`: one that has ended, whose

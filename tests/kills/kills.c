@@ -11,6 +11,9 @@
  * well if after it no process and no mount is left, the next grading gives the right verdict, and no temporary file is left
  * after that; at the end there must be no control group and no half-written file.
  *
+ * The source is another one in each round, so that there is a compiler to be killed, whatever the judge keeps of earlier rounds;
+ * the next grading has the victim's, where both are right or both wrong, and so meets what that one has kept.
+ *
  * First somebody kills every device process that has a guest: no program is to blame for that, however often.
  *
  * We are the reaper of all orphans, so a process that is left is a child of ours.
@@ -160,15 +163,29 @@ struct run {
 
 struct way {
 	const char *cache;
+	unsigned round;			/* which the source tells */
 	bool unsandboxed;
 };
+
+static void write_source(char path[600], bool wrong, unsigned round)
+{
+	char text[20000], from[600];
+	snprintf(from, sizeof from, "%.500s/%s.cu", folder, wrong ? "wrong" : "right");
+	snprintf(path, 600, "%.500s/%s-%u.cu", work, wrong ? "wrong" : "right", round);
+	read_text(from, text, sizeof text);
+	FILE *f = fopen(path, "we");
+	if (!f || fprintf(f, "%s// round %u\n", text, round) < 0 || fclose(f) != 0) {
+		perror(path);
+		exit(2);
+	}
+}
 
 static void start(struct run *r, const char *name, bool wrong, const struct way *w)
 {
 	char submission[600], problem[600];
 	*r = (struct run){.wrong = wrong};
 	snprintf(r->out, sizeof r->out, "%.500s/%s", work, name);
-	snprintf(submission, sizeof submission, "%.500s/%s.cu", folder, wrong ? "wrong" : "right");
+	write_source(submission, wrong, w->round);
 	snprintf(problem, sizeof problem, "%.500s/doubled", folder);
 	r->pid = fork();
 	if (r->pid == 0) {
@@ -176,7 +193,6 @@ static void start(struct run *r, const char *name, bool wrong, const struct way 
 		if (dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
 			_exit(99);
 		setenv("JUDGE_CACHE", w->cache, 1);
-		setenv("JUDGE_CACHE_MIB", "0", 1);	/* each run compiles */
 		execl(judge, "judge", "--json", "-d", "emulated", "-p", problem, submission, w->unsandboxed ? "--no-sandbox" : NULL, NULL);
 		_exit(98);
 	}
@@ -334,7 +350,7 @@ static void check_victim(const struct run *r, int status)
 static void round_of(unsigned number, double typical_ms, unsigned mounts)
 {
 	static char cache[700], tmp[700];
-	struct way w = {cache, number % 7 == 5};
+	struct way w = {cache, number, number % 7 == 5};
 	struct run victim, other, next;
 	bool cold = number % 5 == 3, twin = number % 6 == 1;
 	if (!*cache || cold)
@@ -404,7 +420,7 @@ int main(int argc, char **argv)
 		return 2;
 	unsigned rounds = (unsigned)atoi(argv[1]), passed = 0, mounts = count_mounts();
 	char cache[700], tmp[700];
-	struct way w = {cache, false};
+	struct way w = {.cache = cache, .round = MOST};
 	struct run r;
 	srand48(atol(argv[2]));
 	judge = argv[3];
@@ -421,6 +437,7 @@ int main(int argc, char **argv)
 	if (!is_right(&r, status))
 		tell(&r, "the first grading", status);
 	double began = now_ms();
+	w.round++;
 	start(&r, "second", true, &w);
 	status = finish(&r, NULL);
 	if (!is_right(&r, status))
@@ -429,6 +446,7 @@ int main(int argc, char **argv)
 	printf("seed %s, %.0f ms a grading", argv[2], typical_ms);
 	passed += conclude(" FAILED");
 	for (int wrong = 0; wrong < 2; wrong++) {
+		w.round++;
 		hunt(wrong, &w);
 		passed += conclude(" FAILED");
 	}
@@ -437,6 +455,7 @@ int main(int argc, char **argv)
 		passed += conclude(" FAILED");
 	}
 	pause_ms(2500);					/* younger groups are left alone */
+	w.round++;
 	start(&r, "last", false, &w);
 	status = finish(&r, NULL);
 	if (!is_right(&r, status))

@@ -447,7 +447,7 @@ TEST(a_mount_may_lie_below_the_private_tmp)
 TEST(what_is_hidden_is_not_seen)
 {
 	need_jails();
-	char folder[] = "/tmp/jail-hide-XXXXXX", command[400], secret[60], absent[60], link[60], inner[80];
+	char folder[] = "/tmp/jail-hide-XXXXXX", command[600], secret[60], absent[60], link[60], inner[80];
 	CHECK(mkdtemp(folder));
 	snprintf(secret, sizeof secret, "%s/secret", folder);
 	snprintf(absent, sizeof absent, "%s/absent", folder);

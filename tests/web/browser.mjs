@@ -54,23 +54,45 @@ const pictures = async (page, name) => {
 	await page.screenshot({ path: `${look}/${name}.png` });
 };
 
-async function violations(page) {
+// What axe finds.  colours: by its rules of colours alone.
+async function violations(page, colours) {
 	// A page's policy lets no foreign script in: axe goes in by the debugger, past it.
 	if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
-	const found = await page.evaluate(async () => {
-		const r = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] });
+	return page.evaluate(async (colours) => {
+		const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+		const rules = window.axe.getRules(tags).filter((r) => r.tags.includes("cat.color")).map((r) => r.ruleId);
+		const r = await window.axe.run(document, { runOnly: colours ? { type: "rule", values: rules } : tags, resultTypes: ["violations"] });
 		return r.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.target.join(" ")} ${(n.any[0] ?? n.all[0] ?? n.none[0])?.message ?? ""}`).join(" | ")}`);
-	});
-	return found;
+	}, colours);
 }
+
+// All elements with what they hold and the boxes they take, those of shadow roots too: without their colours, all that axe can see.
+const form = (page) =>
+	page.evaluate(() => {
+		const told = [];
+		const tell = (root) => {
+			for (const e of root.querySelectorAll("*")) {
+				const box = e.getBoundingClientRect();
+				told.push(e.cloneNode(false).outerHTML, [box.x, box.y, box.width, box.height].join());
+				for (const child of e.childNodes) if (child.nodeType === Node.TEXT_NODE) told.push(child.data);
+				if (e.shadowRoot) tell(e.shadowRoot);
+			}
+		};
+		tell(document);
+		return told.join("\n");
+	});
 
 // Looks at the page as it stands, light and dark, wide and narrow.
 export async function inspect(page, name) {
 	await settled(page);
 	const wrong = [];
+	let light;
 	for (const scheme of ["light", "dark"]) {
 		await page.emulateMedia({ colorScheme: scheme });
-		for (const v of await violations(page)) wrong.push(`${name}, ${scheme}: ${v}`);
+		const now = await form(page);
+		light ??= now;
+		// what differs in its colours alone keeps to all other rules as before
+		for (const v of await violations(page, scheme === "dark" && now === light)) wrong.push(`${name}, ${scheme}: ${v}`);
 		await pictures(page, `${name}-${scheme}`);
 	}
 	const size = page.viewportSize();

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addUser, call, signIn, start } from "../http/server.mjs";
 
-const sample = (path) => readFileSync(`problems/int4-gemv/submissions/${path}.cu`, "utf8");
+// Another text each time: what the judge keeps of earlier ones would spare it the compiler, whose progress tests look at.
+const sample = (path) => `${readFileSync(`problems/int4-gemv/submissions/${path}.cu`, "utf8")}// ${process.pid} ${Date.now()}\n`;
 export const right = sample("accepted/step1_textbook");
 export const wrong = sample("wrong_answer/zero_point_missing");
 export const broken = right.replace(/;\n(?=[^\n]*=)/, "\n");	// one semicolon less
