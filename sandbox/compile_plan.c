@@ -28,7 +28,9 @@
 #include <string.h>
 
 #define INSIDE_ROOT "/cuda"
-/* Compilers spend a third of their time on page faults: have glibc ask for memory in large pieces, and for huge pages. */
+/* Compilers spend a third of their time on page faults: have glibc ask for memory in large pieces, and for huge pages, of which it
+ * learns from a file of the kernel. */
+#define HUGE_PAGES "/sys/kernel/mm/transparent_hugepage"
 #define TUNABLES "GLIBC_TUNABLES=glibc.malloc.top_pad=67108864:glibc.malloc.hugetlb=1"
 #define MODULE_ID "_00000000_11_solution_cu_00000000"
 
@@ -80,7 +82,7 @@ void compile_jail(struct jail_spec *s, const struct compile_request *rq, const s
 		  struct jail_mount *mounts, const char **argv)
 {
 	static const char *const system_folders[] = {"/bin", "/lib", "/lib64", "/lib32", "/usr/bin", "/usr/lib", "/usr/lib64",
-						     "/usr/lib32", "/usr/libexec", "/usr/include"};
+						     "/usr/lib32", "/usr/libexec", "/usr/include", HUGE_PAGES};
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned n = 0;
 	pthread_once(&once, set_host_compiler);
