@@ -34,11 +34,11 @@ static off_t size_of(const char *folder, const char *path)
 	return stat(whole, &st) == 0 ? st.st_size : 0;
 }
 
-/* What takes long begins early, so that no core is idle while the last one ends: who runs into the time limit, then those that are
- * timed, the longer source first, as it is longer compiled. */
+/* What takes long begins early, so that no core is idle while the last one ends: after reference and starter, who runs into the time
+ * limit, then those that are timed, the longer source first, as it is longer compiled. */
 static int turn_of(const struct trial *t)
 {
-	return t->kind == TRIAL_REFERENCE ? 0 : t->expect.verdict == VERDICT_TLE ? 1 : t->expect.verdict == VERDICT_AC ? 2 : 3;
+	return t->kind != TRIAL_SUBMISSION ? 0 : t->expect.verdict == VERDICT_TLE ? 1 : t->expect.verdict == VERDICT_AC ? 2 : 3;
 }
 
 static int in_turn(const void *a, const void *b)
