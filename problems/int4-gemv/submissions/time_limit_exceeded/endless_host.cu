@@ -1,6 +1,7 @@
 // The host waits for something that never comes.
 // expect: TLE
 #include <cstdint>
+#include <unistd.h>
 
 __global__ void gemv(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
 {
@@ -27,5 +28,5 @@ extern "C" void solve(const uint32_t *Wq, const float *scales, const float *zero
 {
 	gemv<<<(N + 3) / 4, 128>>>(Wq, scales, zeros, x, y, N, K);
 	for (volatile int ready = 0; !ready;)
-		;
+		usleep(1000);
 }
