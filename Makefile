@@ -137,7 +137,8 @@ $(B)/problems/%/oracle: problems/%/oracle.c reference/oracle_main.c $(B)/librefe
 $(B)/profiles/%.json: sandbox/ptx/profiles/%.json
 	@mkdir -p $(@D) && cp $< $@
 
-# What a test does not call is left out of it, and so is a .c file that it includes to get at its inside.
+# What a test does not call is left out of it, and so is a .c file that it includes to get at its inside.  (Such a file is a
+# prerequisite, too, by way of the .d file: so what is compiled is named, and not taken from $^.)
 $(B)/libjudge.a: $(JUDGE) $(OBJ)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -151,7 +152,7 @@ $(B)/tests/replay.o: tests/fuzz/replay.c
 
 $(B)/tests/%: tests/unit/%.c $(B)/tests/test.o $(B)/libjudge.a $(B)/libreference.a
 	@mkdir -p $(@D) && echo "  LD    $@"
-	$(Q)$(CC) $(CFLAGS) -O1 -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o,$^) $(filter %.a,$^) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) -O1 -Wno-conversion -I. -MF $@.d -o $@ $< $(MORE) $(B)/tests/test.o $(B)/libjudge.a $(B)/libreference.a $(LDLIBS)
 
 $(B)/storm: tests/queue/storm.c
 $(B)/fixture: tests/http/fixture.c
@@ -161,24 +162,26 @@ $(B)/storm $(B)/fixture: $(B)/libjudge.a
 
 $(B)/tests/fuzz_%: tests/fuzz/%_fuzz.c $(B)/tests/replay.o $(B)/libjudge.a
 	@mkdir -p $(@D) && echo "  LD    $@"
-	$(Q)$(CC) $(CFLAGS) -O1 -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o,$^) $(filter %.a,$^) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) -O1 -Wno-conversion -I. -MF $@.d -o $@ $< $(B)/tests/replay.o $(B)/libjudge.a $(LDLIBS)
 
 $(B)/fuzz_%: tests/fuzz/%_fuzz.c tests/fuzz/mutate.c $(B)/libjudge.a
 	@mkdir -p $(@D) && echo "  LD    $@"
-	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer -I. -MF $@.d -o $@ $(filter %.c %.a,$^) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer -I. -MF $@.d -o $@ $< tests/fuzz/mutate.c $(B)/libjudge.a $(LDLIBS)
 
 # Golden data is made on a machine with a GPU: build/golden_gpu tests/golden/forms.txt OUT
 $(B)/golden_gpu: tests/golden/gpu.c tests/golden/forms.c $(B)/obj/sandbox/base/err.o $(B)/obj/sandbox/base/arena.o $(B)/obj/sandbox/base/buf.o
 	$(Q)$(CC) $(CFLAGS) -I. -MF $@.d -o $@ $(filter %.c %.o,$^) -ldl
 
+$(B)/tests/golden_test: MORE = tests/golden/forms.c
 $(B)/tests/golden_test: tests/golden/forms.c
 # Its driver is a part of it, found by dlopen(NULL).
+$(B)/tests/gpu_test: MORE = tests/unit/stub_cuda.c
 $(B)/tests/gpu_test: tests/unit/stub_cuda.c
 $(B)/tests/gpu_test: CFLAGS += -isystem $(CUDA)/include -rdynamic
 
 $(B)/bench/%: tests/bench/%.c $(OBJ)
 	@mkdir -p $(@D) && echo "  LD    $@"
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $(filter %.c %.o,$^) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -I. -MF $@.d -o $@ $< $(OBJ) $(LDLIBS)
 
 install: all    ## copy to PREFIX (default /usr/local)
 	install -D -m 755 $(B)/judge $(DESTDIR)$(PREFIX)/bin/judge

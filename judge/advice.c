@@ -235,8 +235,8 @@ static void say_dequantization(const struct facts *f, char *out, size_t size)
 {
 	struct figure a;
 	const char *percent = figure_percent(&a, share((double)f->c->issue_convert, (double)f->c->instructions));
-	if (f->c->issue_convert_slow > f->c->issue_convert / 2)
-		snprintf(out, size, "%s of the instructions are conversions, most of them at an eighth of the rate of a multiply-add: of 8- or 16-bit "
+	if (f->c->issue_convert_slow > f->c->issue_convert / 3)
+		snprintf(out, size, "%s of the instructions are conversions, many of them at an eighth of the rate of a multiply-add: of 8- or 16-bit "
 			 "integers, or to integers. 32-bit integers become floats four times as fast; and codes need none: put their bits into the "
 			 "mantissa of a float (INT8: a byte permutation with 0x4b makes FP32 8388608+q), and take the offset out once a group.", percent);
 	else

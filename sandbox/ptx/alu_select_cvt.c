@@ -123,10 +123,12 @@ static unsigned declared(const struct form *s, unsigned i, enum ptx_type t)
 static char letter(unsigned bits) { return bits <= 16 ? 'h' : bits == 32 ? 'r' : bits == 64 ? 'l' : 'q'; }
 
 /* Measured on an H200, conversions a cycle and SM: 64 of 32-bit integers to FP32 and between FP16 and FP32; 16, the rate of special
- * functions, of narrower integers, to integers, from integers to FP16 and of FP64. */
+ * functions, of narrower integers, to integers, from integers to FP16 and of FP64.  Between integers they are plain instructions. */
 static bool slow(uint32_t imm)
 {
 	enum cvt_type from = cvt_from(imm), to = cvt_to(imm);
+	if (cvt_is_int(from) && cvt_is_int(to))
+		return false;
 	if (cvt_is_int(from))
 		return to != CVT_F32 || cvt_bits(from) != 32;
 	return cvt_is_int(to) || imm & CVT_INTEGRAL || from == CVT_F64 || to == CVT_F64;
@@ -144,7 +146,7 @@ static int single(struct form *s, enum ptx_type to_type, enum ptx_type from_type
 		return NO_FN;
 	}
 	bool from_wide = a == 64, to_wide = d == 64;
-	s->pipe = cvt_is_int(from) && cvt_is_int(to) ? PIPE_INT : slow(s->imm) ? PIPE_CONVERT_SLOW : PIPE_CONVERT;
+	s->pipe = slow(s->imm) ? PIPE_CONVERT_SLOW : PIPE_CONVERT;
 	s->imm |= (from_wide ? CVT_FROM_WIDE : 0) | (to_wide ? CVT_TO_WIDE : 0) | (d <= 16 ? CVT_TO_HALF : 0);
 	char kinds[] = { letter(d), letter(a), 0 };
 	if (from_type == T(F32) || from_type == T(F64))
