@@ -459,6 +459,14 @@ static bool is_plain(const char *s)
 	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(s);
 }
 
+const struct diagnostic *compiled_first_error(const struct compiled *c)
+{
+	for (size_t i = 0; i < c->n_diagnostics; i++)
+		if (c->diagnostics[i].severity == DIAGNOSTIC_ERROR)
+			return &c->diagnostics[i];
+	return NULL;
+}
+
 /* Would it come out like that again?  Not if the machine had a part in it: a limit, a signal, memory or space that ran out. */
 static bool is_settled(const struct jail_result *r, const struct outcome *o, enum suspicion found, const struct compiled *c)
 {
@@ -472,7 +480,9 @@ static bool is_settled(const struct jail_result *r, const struct outcome *o, enu
 	for (unsigned i = 0; i < sizeof words / sizeof *words && !c->ok; i++)
 		if (strstr(c->log, words[i]))
 			return false;
-	return true;
+	/* nor if a header is wrong: a kept one may have been damaged */
+	const struct diagnostic *first = c->ok ? NULL : compiled_first_error(c);
+	return !first || !first->file || !strcmp(first->file, c->name);
 }
 
 /* TRUSTED: done.  Else try again; last: then e says why there is no more to be had. */

@@ -74,6 +74,8 @@ struct compiled {
  * -1 and e: the judge's own failure (no nvcc, no jail). */
 int compile(const struct compile_request *rq, struct arena *a, struct compiled *out, struct err *e);
 void compiled_close(struct compiled *c);
+/* NULL: none is told, so why_not says all that there is. */
+const struct diagnostic *compiled_first_error(const struct compiled *c);
 
 /* The toolchain, found once: $CUDA_HOME, nvcc on PATH, /usr/local/cuda.  NULL and e with what to install. */
 struct toolchain {

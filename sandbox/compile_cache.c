@@ -112,7 +112,8 @@ static bool mix_library(crypto_generichash_state *h)
 
 static bool asks_for_time(const struct compile_request *rq)
 {
-	static const char *const words[] = {"__TIME", "__DATE"};
+	/* or puts the name together */
+	static const char *const words[] = {"__TIME", "__DATE", "__T\\", "__TI\\", "__TIM\\", "__D\\", "__DA\\", "__DAT\\", "_\\", "##", "%:%:", "\?\?=\?\?="};
 	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
 		if (memmem(rq->source, rq->size, words[i], strlen(words[i])))
 			return true;
@@ -153,18 +154,11 @@ void compile_cache_key(const struct compile_request *rq, const struct toolchain 
 
 /* ---- the folder ---- */
 
-/* Ours, and nobody else may write there. */
-static bool is_private(const char *path)
-{
-	struct stat st;
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
-
 static bool usable_folder(const char *folder)
 {
 	char above[PATH_MAX];
 	snprintf(above, sizeof above, "%.*s", (int)(strrchr(folder, '/') - folder), folder);
-	return is_private(above) && is_private(folder);
+	return keep_is_private(above) && keep_is_private(folder);
 }
 
 static bool path_of(const struct compile_key *key, char *folder, char *path, size_t size)

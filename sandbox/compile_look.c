@@ -68,7 +68,7 @@ enum compile_headers compile_look(const char *source, size_t size)
 	static const char *const own[] = {"push_macro", "pop_macro", "cub", "thrust", "cuda/", "cccl", "nv/"};
 	/* Parts of the functions' names, the headers that bring them in under other names, and what makes names of parts. */
 	static const char *const special[] = {"bessel", "neumann", "ellint", "laguerre", "legendre", "hermite", "riemann", "expint",
-					      "hyperg", "airy", "beta", "specfun", "SPEC_FUNC", "tr1", "TR1", "experimental",
+					      "hyperg", "airy", "beta", "__detail", "std::__", "__gamma", "__log_gamma", "__psi", "__bernoulli", "specfun", "SPEC_FUNC", "tr1", "TR1", "experimental",
 					      "##", "%:%:", "\?\?=", "\\u", "\\U", "\\N"};
 	CLEANUP_BUF struct buf text = {0};
 	join_lines(source, size, &text);

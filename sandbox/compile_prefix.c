@@ -94,7 +94,7 @@ static off_t size_of(const char *path)
 
 enum { NUMBER = 16 + 1 };		/* a number in hexadecimal, and a newline */
 
-/* Of the headers that a list names as the jail does. */
+/* Of the headers that a list names as the jail does, and of the kept files themselves. */
 static uint64_t number_headers(const struct compile_prefix *p, const char *list)
 {
 	size_t inside = strlen(p->inside);
@@ -105,6 +105,8 @@ static uint64_t number_headers(const struct compile_prefix *p, const char *list)
 		buf_printf(&path, "%s%.*s", toolkit ? p->root : "", (int)(end - line - (toolkit ? inside : 0)), line + (toolkit ? inside : 0));
 		h = mix_file(h, "", buf_str(&path));
 	}
+	for (unsigned i = 0; i < N_PREFIX_FILES; i++)
+		h = mix_file(h, "", p->path[i]);
 	return h;
 }
 
@@ -170,9 +172,10 @@ void compile_prefix_open(struct compile_prefix *p, const struct compile_request 
 		snprintf(p->path[i], sizeof p->path[i], "%s/prefix-%016llx%s", folder, (unsigned long long)key, files[i].end);
 	snprintf(p->headers, sizeof p->headers, "%s/prefix-%016llx.headers", folder, (unsigned long long)key);
 	off_t size = size_of(p->path[PREFIX_HEADER]);
-	p->ready = size >= MIN_HEADER && !headers_changed(p);
+	p->ready = size >= MIN_HEADER && keep_is_private(folder) && !headers_changed(p);
 	p->text = kind != COMPILE_HEADERS_OWN;
-	if (p->ready || (size >= 0 && size < MIN_HEADER) || keep_folder(folder, 0700) < 0 || access(folder, W_OK) < 0 || atomic_exchange(&building, true))
+	if (p->ready || (size >= 0 && size < MIN_HEADER) || keep_folder(folder, 0700) < 0 || !keep_is_private(folder) ||
+	    access(folder, W_OK) < 0 || atomic_exchange(&building, true))
 		return;
 	if (!start_builder(p, rq, t, script, &prelude))
 		atomic_store(&building, false);

@@ -125,18 +125,9 @@ static void say_busy(char *out, size_t size)
 		snprintf(out, size, "; this machine is busy, %.0f processes on %u cores: try again when it is quiet", load, host_cores());
 }
 
-/* NULL: none is told, so `why` says all that there is. */
-static const struct diagnostic *first_error(const struct compiled *c)
-{
-	for (size_t i = 0; i < c->n_diagnostics; i++)
-		if (c->diagnostics[i].severity == DIAGNOSTIC_ERROR)
-			return &c->diagnostics[i];
-	return NULL;
-}
-
 static void say_unexpected(struct trial *t, const struct grading *g)
 {
-	const struct diagnostic *error = g->verdict == VERDICT_CE ? first_error(&g->compiled) : NULL;
+	const struct diagnostic *error = g->verdict == VERDICT_CE ? compiled_first_error(&g->compiled) : NULL;
 	int line = error ? error->line : g->decisive ? (int)g->decisive->fault.line : 0;
 	const char *code = verdict_code(g->verdict);
 	char where[120] = "", seed[SEED_HEX + 30] = "", busy[120] = "";

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PART ".part-"
 
@@ -110,4 +111,10 @@ int keep_folder(const char *path, mode_t mode)
 			return 0;
 		*p = c;
 	}
+}
+
+bool keep_is_private(const char *folder)
+{
+	struct stat st;
+	return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }

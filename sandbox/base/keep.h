@@ -4,6 +4,7 @@
 
 #include "err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -19,5 +20,7 @@ struct keep {
 int keep_file(const char *path, mode_t mode, const struct keep *what, struct err *e);
 /* Make a folder and those above it, each with this mode; 0 if it is there already. */
 int keep_folder(const char *path, mode_t mode);
+/* A folder of ours or root's, where nobody else may write. */
+bool keep_is_private(const char *folder);
 
 #endif

@@ -411,7 +411,8 @@ static uint8_t space_of(struct exec *x, enum ptx_space space, uint64_t addr, boo
 	return write || may_change(x, addr) ? SLICE_GLOBAL : 0;
 }
 
-/* The spaces that the lanes touch; those of loads that never change don't count. */
+/* The spaces that the lanes touch; those of loads that never change don't count.  (What ld.global.nc reads must not change; but it
+ * is read anew each time here, whatever has been written there.) */
 static uint8_t touch(struct exec *x, const struct insn *in, const uint64_t *addr, uint32_t mask, bool write)
 {
 	struct endless *e = x->watch;
@@ -420,7 +421,7 @@ static uint8_t touch(struct exec *x, const struct insn *in, const uint64_t *addr
 	bool fixed = a->op.space == PTX_SPACE_SHARED || a->op.space == PTX_SPACE_LOCAL || (a->op.space == PTX_SPACE_GLOBAL && write);
 	if (in->op == exec_mbarrier_wait)
 		spaces = SLICE_SHARED;
-	else if (in->op == exec_load && (a->op.flags & MEM_NC || a->op.space == PTX_SPACE_CONST || a->op.space == PTX_SPACE_PARAM))
+	else if (in->op == exec_load && (a->op.space == PTX_SPACE_CONST || a->op.space == PTX_SPACE_PARAM))
 		return 0;
 	else
 		for (uint32_t m = mask; m && !(fixed && spaces); m &= m - 1)
@@ -596,7 +597,7 @@ bool endless_round(struct block *b)
 	if (b->window)
 		s = stand(b);
 	if (s.any && (s.still || (s.forever && ++b->grace > GRACE))) {
-		describe(b, s.warp, b->launch->n_blocks == 1 ? "all other threads of the launch have ended or wait as well"
+		describe(b, s.warp, b->launch->n_blocks == 1 ? "all other threads of the launch have ended or wait as well (here, one launch runs at a time)"
 							      : "all other threads of the block have ended or wait as well");
 		return true;
 	}
@@ -612,7 +613,7 @@ static void describe_grid(struct block *b, const struct warp *w, uint32_t n, uin
 		snprintf(others, sizeof others, "the %u blocks that run have all threads waiting, and %llu more begin only when one of these ends", n,
 			 (unsigned long long)left);
 	else
-		snprintf(others, sizeof others, "all other threads of the launch have ended or wait as well");
+		snprintf(others, sizeof others, "all other threads of the launch have ended or wait as well (here, one launch runs at a time)");
 	describe(b, w, others);
 }
 
