@@ -172,7 +172,8 @@ static void keep_wrong(struct case_report *out, const char *tensor, const struct
 	}
 }
 
-int case_check_outputs(struct run_case *c, struct err *e)
+/* Outputs against the answer; c->out's verdict, where it is AC, becomes what is wrong. */
+static int check_outputs(struct run_case *c, struct err *e)
 {
 	const struct problem *p = c->t->problem;
 	struct case_report *out = c->out;
@@ -330,7 +331,7 @@ int case_judge(struct run_case *c, struct err *e)
 		if (check_inputs(c, e) < 0 || check_written(c, e) < 0)
 			return -1;
 		if (out->verdict == VERDICT_AC || out->verdict == VERDICT_NW)
-			if (case_check_outputs(c, e) < 0)
+			if (check_outputs(c, e) < 0)
 				return -1;
 		/* what is left of the poison may be a right answer by chance: only the emulated device knows what was written */
 		if (out->gpu && out->verdict == VERDICT_NW && !out->wrong) {

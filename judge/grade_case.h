@@ -40,8 +40,6 @@ int case_lay_out(struct run_case *c, struct err *e);		/* tensors, beside those t
 /* A guest; c->run is session_run_free's to free.  again: as the last one left the module's variables. */
 int case_run(struct run_case *c, bool again, bool tape, struct err *e);
 int case_judge(struct run_case *c, struct err *e);		/* verdict and book, to c->out */
-/* Outputs against the answer; c->out's verdict, where it is AC, becomes what is wrong. */
-int case_check_outputs(struct run_case *c, struct err *e);
 void case_say(struct case_report *out, enum verdict v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

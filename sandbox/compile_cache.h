@@ -6,7 +6,7 @@
  *
  * They lie in compiled/ in the cache folder (compile_prefix.h), which jails never see: one file each, with a checksum over name and
  * content, readable by its owner alone.  A file that is torn, of another version, or not ours is removed and was not there; a
- * folder that is not ours, or that others may write to, is not used.  Any number of processes share it.  Together they take
+ * folder that is neither ours nor root's, or that others may write to, is not used.  Any number of processes share it.  Together they take
  * $JUDGE_CACHE_MIB (512): those not used for longest go.
  *
  * Nothing here fails: without it all works, slower.

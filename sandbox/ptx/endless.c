@@ -196,31 +196,46 @@ static bool is_of(const struct endless *e, const struct split *s)
 	return s->pc - e->slice.f->first < e->slice.f->n;
 }
 
+/* Where a walk over these rows is, of the warp's splits in turn. */
+struct walk { uint32_t split, reg; };
+
+/* The next row, whose it is and which; NULL: that was the last. */
+static const unsigned char *next_row(const struct exec *x, struct walk *at, const struct split **s, const struct slice_reg **r)
+{
+	const struct slice *slice = &x->watch->slice;
+	const struct warp *w = x->warp;
+	for (; at->split < w->n_splits; at->split++, at->reg = 0) {
+		*s = &w->splits[at->split];
+		if (!is_of(x->watch, *s))
+			continue;
+		uint32_t position = slice_position(slice, (*s)->pc);
+		while (at->reg < slice->n) {
+			*r = &slice->regs[at->reg++];
+			if (slice_lives(*r, position))
+				return w->regs + (*s)->frame + (*r)->row;
+		}
+	}
+	return NULL;
+}
+
 static void take(struct exec *x)
 {
 	struct endless *e = x->watch;
 	const struct warp *w = x->warp;
+	const struct split *s;
+	const struct slice_reg *r;
+	const unsigned char *row;
 	e->n_values = 0;
-	for (uint32_t i = 0; i < w->n_splits; i++) {
-		const struct split *s = &w->splits[i];
-		e->splits[i] = *s;
-		if (!is_of(e, s))
-			continue;
-		uint32_t position = slice_position(&e->slice, s->pc);
-		for (uint32_t k = 0; k < e->slice.n; k++) {
-			const struct slice_reg *r = &e->slice.regs[k];
-			if (!slice_lives(r, position))
-				continue;
-			if (e->n_values + row_bytes(r) > e->room_values) {
-				e->room_values = 2 * (e->n_values + row_bytes(r));
-				e->values = realloc(e->values, e->room_values);
-				if (!e->values)
-					BUG("out of memory");
-			}
-			memcpy(e->values + e->n_values, w->regs + s->frame + r->row, row_bytes(r));
-			e->n_values += row_bytes(r);
+	for (struct walk at = {0}; (row = next_row(x, &at, &s, &r)); e->n_values += row_bytes(r)) {
+		if (e->n_values + row_bytes(r) > e->room_values) {
+			e->room_values = 2 * (e->n_values + row_bytes(r));
+			e->values = realloc(e->values, e->room_values);
+			if (!e->values)
+				BUG("out of memory");
 		}
+		memcpy(e->values + e->n_values, row, row_bytes(r));
 	}
+	memcpy(e->splits, w->splits, w->n_splits * sizeof *w->splits);
 	e->n_splits = w->n_splits;
 	e->taken = true;
 	e->since = 0;
@@ -263,26 +278,17 @@ static bool same(const struct exec *x)
 {
 	const struct endless *e = x->watch;
 	const struct warp *w = x->warp;
-	const unsigned char *value = e->values;
+	const unsigned char *value = e->values, *row;
+	const struct split *s;
+	const struct slice_reg *r;
 	if (!e->taken || w->n_splits != e->n_splits)
 		return false;
 	for (uint32_t i = 0; i < w->n_splits; i++)
 		if (!same_split(&w->splits[i], &e->splits[i]))
 			return false;
-	for (uint32_t i = 0; i < w->n_splits; i++) {
-		const struct split *s = &w->splits[i];
-		if (!is_of(e, s))
-			continue;
-		uint32_t position = slice_position(&e->slice, s->pc);
-		for (uint32_t k = 0; k < e->slice.n; k++) {
-			const struct slice_reg *r = &e->slice.regs[k];
-			if (!slice_lives(r, position))
-				continue;
-			if (!same_row(value, w->regs + s->frame + r->row, r->bits, s->mask))
-				return false;
-			value += row_bytes(r);
-		}
-	}
+	for (struct walk at = {0}; (row = next_row(x, &at, &s, &r)); value += row_bytes(r))
+		if (!same_row(value, row, r->bits, s->mask))
+			return false;
 	return true;
 }
 

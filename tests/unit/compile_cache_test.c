@@ -1,7 +1,7 @@
 /* The cache of compilations: what comes back is what went in, and what should not be taken is not. */
 #include "sandbox/base/cleanup.h"
 #include "sandbox/compile_cache.h"
-#include "sandbox/jail.h"
+#include "tests/unit/need_compiler.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -448,15 +448,9 @@ static bool same_file(int x, int y)
 	return n > 0 && n == m && !memcmp(p, q, (size_t)n);
 }
 
-static void need_compiler(void)
+static void start(void)
 {
-	struct err e = {0};
-	struct jail_host h;
-	if (!toolchain_find(&e) || !guest_library_path(&e))
-		test_skip(e.text);
-	jail_host(&h);
-	if (!h.usable)
-		test_skip(h.why);
+	need_compiler();
 	begin();
 }
 
@@ -464,7 +458,7 @@ TEST_WITHIN(compiled_once, 120)
 {
 	static const char good[] = "__global__ void k(float *y) { y[0] = 1; }\nextern \"C\" void solve(float *y) { int unused; k<<<1, 1>>>(y); }\n";
 	static const char bad[] = "extern \"C\" void solve(float *y)\n{\n\ty[0] = 1\n}\n";
-	need_compiler();
+	start();
 	for (int i = 0; i < 2; i++) {
 		struct compiled first = compile_text(i ? bad : good, 0, 0), again = compile_text(i ? bad : good, 0, 0);
 		CHECK(!first.kept && again.kept && first.ok == !i && again.ok == !i);
@@ -492,7 +486,7 @@ TEST_WITHIN(limits_are_not_kept, 120)
 {
 	static const char endless[] = "constexpr int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\nconstexpr int x = f(36);\n"
 				      "extern \"C\" void solve(float *y) { y[0] = x; }\n";
-	need_compiler();
+	start();
 	for (int i = 0; i < 2; i++) {
 		struct compiled c = compile_text(i ? "extern \"C\" void solve(float *y) {}\n" : endless, i ? 0 : 300, i ? 48 << 20 : 0);
 		CHECK(!c.ok && !c.kept);

@@ -4,6 +4,7 @@
 #include "sandbox/compile_look.h"
 #include "sandbox/compile_plan.h"
 #include "sandbox/compile_prefix.h"
+#include "tests/unit/need_compiler.h"
 #include "tests/unit/test.h"
 
 #include <dirent.h>
@@ -30,15 +31,9 @@ static void way_free(struct way *w)
 	buf_free(&w->device);
 }
 
-static void need_compiler(void)
+static void start(void)
 {
-	struct err e = {0};
-	struct jail_host h;
-	if (!toolchain_find(&e) || !guest_library_path(&e))
-		test_skip(e.text);
-	jail_host(&h);
-	if (!h.usable)
-		test_skip(h.why);
+	need_compiler();
 	CHECK(mkdtemp(cache));
 }
 
@@ -262,7 +257,7 @@ static void compare_package(const char *id, size_t step)
 
 TEST_WITHIN(sample_submissions, 600)
 {
-	need_compiler();
+	start();
 	compare_package("awq-gemv", 1);
 	compare_package("w8a8-gemm", 5);
 	remove_cache();
@@ -319,7 +314,7 @@ static const struct {
 TEST_WITHIN(awkward_sources, 400)
 {
 	static const char prelude[] = "#include <stdint.h>\n#include <cuda_fp16.h>\nextern \"C\" void solve(const float *x, half *y, int n);\n";
-	need_compiler();
+	start();
 	prepare(prelude);
 	for (unsigned i = 0; i < sizeof awkward / sizeof *awkward; i++)
 		compare(awkward[i].name, awkward[i].source, strlen(awkward[i].source), prelude);
@@ -330,7 +325,7 @@ TEST_WITHIN(awkward_sources, 400)
 TEST_WITHIN(no_prelude, 60)
 {
 	static const char source[] = "#include <cstdio>\nint main() { printf(\"%f\", INFINITY); }\n";
-	need_compiler();
+	start();
 	prepare("");
 	compare("program", source, strlen(source), "");
 	remove_cache();
@@ -342,7 +337,7 @@ TEST_WITHIN(precompiled_prefix_is_taken, 120)
 	static const char prelude[] = "#include <stdint.h>\n#include <cuda_fp16.h>\nextern \"C\" void solve(const float *x, half *y, int n);\n";
 	static const char *const before[] = {"", "// beta", "// push_macro"};
 	static const char taken[] = "@done\n#include \"" COMPILE_PREFIX "\"\n";
-	need_compiler();
+	start();
 	prepare(prelude);
 	for (unsigned i = 0; i < sizeof before / sizeof *before; i++) {
 		CLEANUP_BUF struct buf source = {0};
@@ -361,7 +356,7 @@ TEST_WITHIN(precompiled_prefix_is_taken, 120)
 TEST_WITHIN(changed_header, 120)
 {
 	char command[300];
-	need_compiler();
+	start();
 	prepare("");
 	snprintf(command, sizeof command, "for f in %s/*.headers; do sed -i '1s/.*/0123456789abcdef/' $f; done", cache);
 	CHECK_EQ(system(command), 0);

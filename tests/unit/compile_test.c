@@ -1,7 +1,7 @@
 /* The compile step with the real nvcc.  Each compilation takes a second or two, so they are few. */
 #include "sandbox/base/cleanup.h"
 #include "sandbox/compile.h"
-#include "sandbox/jail.h"
+#include "tests/unit/need_compiler.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -24,15 +24,9 @@ static const char textbook[] = "__global__ void scale(const float *x, float *y, 
 
 static struct arena *a;
 
-static void need_compiler(void)
+static void start(void)
 {
-	struct err e = {0};
-	struct jail_host h;
-	if (!toolchain_find(&e) || !guest_library_path(&e))
-		test_skip(e.text);
-	jail_host(&h);
-	if (!h.usable)
-		test_skip(h.why);
+	need_compiler();
 	a = arena_new();
 }
 
@@ -81,7 +75,7 @@ static void check_error(const char *source, int line, const char *text)
 /* With an empty cache the first compilation does without the precompiled prefix and makes it, and the second has it. */
 TEST_WITHIN(textbook_kernel, 120)
 {
-	need_compiler();
+	start();
 	char cache[] = "/tmp/compile-test-XXXXXX", command[100];
 	CHECK(mkdtemp(cache));
 	setenv("JUDGE_CACHE", cache, 1);
@@ -113,14 +107,14 @@ TEST_WITHIN(textbook_kernel, 120)
 
 TEST_WITHIN(syntax_error, 60)
 {
-	need_compiler();
+	start();
 	check_error("extern \"C\" void solve(const float *x, float *y, int n)\n{\n\ty[0] = 1\n}\n", 4, "expected a \";\"");
 	arena_free(a);
 }
 
 TEST_WITHIN(another_signature, 60)
 {
-	need_compiler();
+	start();
 	check_error("int one = 1;\nextern \"C\" void solve(float *y, int n)\n{\n}\n", 2,
 		    "the signature of solve differs from the problem's: argument 1 is `float *y` and must be `const float *x`; expected `void solve(const float *x, float *y, int n)`");
 	arena_free(a);
@@ -128,7 +122,7 @@ TEST_WITHIN(another_signature, 60)
 
 TEST_WITHIN(functions_that_are_not_there, 60)
 {
-	need_compiler();
+	start();
 	struct compiled c = compile_text("extern \"C\" cudaError_t cudaNoSuchThing(int);\n"
 					 "extern \"C\" void solve(const float *x, float *y, int n)\n"
 					 "{\n"
@@ -149,7 +143,7 @@ TEST_WITHIN(functions_that_are_not_there, 60)
 
 TEST_WITHIN(nonsense_in_inline_ptx, 60)
 {
-	need_compiler();
+	start();
 	check_error("__global__ void k(float *y)\n{\n\tasm volatile(\"bogus.op %r1;\");\n\ty[0] = 1;\n}\n"
 		    "extern \"C\" void solve(const float *x, float *y, int n)\n{\n\tk<<<1, 1>>>(y);\n}\n",
 		    3, "ptxas: Unknown modifier '.op'");
@@ -166,7 +160,7 @@ TEST_WITHIN(an_architectures_own_instructions, 120)
 				     "{\n"
 				     "\tk<<<1, 128>>>();\n"
 				     "}\n";
-	need_compiler();
+	start();
 	struct compiled c = compile_for("90a", source, "solve");
 	CHECK_MSG(c.ok, "%s", c.why_not);
 	CHECK(strstr(c.ptx, ".target sm_90a") != NULL);
@@ -179,7 +173,7 @@ TEST_WITHIN(an_architectures_own_instructions, 120)
 
 TEST_WITHIN(host_files_cannot_be_included, 60)
 {
-	need_compiler();
+	start();
 	check_error("#if __has_include(\"/etc/passwd\") || __has_include(\"/proc/self/environ\")\n#error it is there\n#endif\n"
 		    "#define FILE </etc/group>\n#include FILE\n", 4, "/etc/group: No such file or directory");
 	arena_free(a);
