@@ -7,6 +7,7 @@
 #include "mutant_source.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,15 @@ static bool tells_of_place(const struct tokens *t, unsigned i)
 	return false;
 }
 
+/* Of the directives in a body, does this one end with the statement that it stands before?  Others hold for what comes after, too. */
+static bool is_local(const struct tokens *t, unsigned i)
+{
+	const char *at = t->text + t->list[i].at;
+	char word[2][8] = {"", ""};
+	CLEANUP_FREE char *line = strndup(at, t->list[i].size);
+	return line && sscanf(line, " # %7[a-z] %7[a-z]", word[0], word[1]) == 2 && !strcmp(word[0], "pragma") && !strcmp(word[1], "unroll");
+}
+
 const char *host_side_text(const char *source, size_t size, struct arena *a)
 {
 	CLEANUP_BUF struct buf b = {0};
@@ -48,8 +58,8 @@ const char *host_side_text(const char *source, size_t size, struct arena *a)
 	for (unsigned i = 0; i < s.t.n; i++) {
 		const struct token *k = &s.t.list[i];
 		if (unseen(&s, i)) {
-			if (k->kind == TOKEN_DIRECTIVE)
-				return NULL;	/* it holds for what comes after, too */
+			if (k->kind == TOKEN_DIRECTIVE && !is_local(&s.t, i))
+				return NULL;
 			continue;
 		}
 		if (tells_of_place(&s.t, i))

@@ -281,10 +281,58 @@ static int run_late(struct run *r, struct err *e)
 	return rc;
 }
 
+/* Some of the trials. */
+struct share {
+	struct run *run;
+	unsigned *trials, n, threads;
+	struct err e;
+	int rc;
+};
+
+static int run_of_share(void *share, void *own, unsigned i, struct err *e)
+{
+	const struct share *s = share;
+	return run_one(s->run, own, s->trials[i], e);
+}
+
+static void *run_share(void *share)
+{
+	struct share *s = share;
+	s->rc = crew_run(&(struct crew_work){.n = s->n, .threads = s->threads, .part = run_of_share, .context = s}, &s->e);
+	return NULL;
+}
+
+/* Who is there to run out of time may sleep until then, and has a thread of its own, so that no core sleeps with it. */
+static int run_shares(struct run *r, struct err *e)
+{
+	CLEANUP_FREE unsigned *places = calloc(r->n + 1, sizeof *places);
+	struct share wait = {.run = r, .trials = places, .threads = 1}, work = {.run = r, .threads = r->o->workers};
+	pthread_t waiting;
+	if (!places)
+		BUG("out of memory");
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->trials[i].expect.verdict == VERDICT_TLE)
+			places[wait.n++] = i;
+	work.trials = places + wait.n;
+	for (unsigned i = 0; i < r->n; i++)
+		if (r->trials[i].expect.verdict != VERDICT_TLE)
+			work.trials[work.n++] = i;
+	bool apart = wait.n && pthread_create(&waiting, NULL, run_share, &wait) == 0;
+	run_share(&work);
+	if (apart)
+		pthread_join(waiting, NULL);
+	else if (work.rc == 0)
+		run_share(&wait);
+	const struct share *failed = work.rc < 0 ? &work : wait.rc < 0 ? &wait : NULL;
+	if (failed && e)
+		*e = failed->e;
+	return failed ? -1 : 0;
+}
+
 int trials_run(const struct trials_options *o, struct trial *trials, unsigned n, struct err *e)
 {
 	struct run r = {.o = o, .telling = PTHREAD_MUTEX_INITIALIZER, .hosts = HOST_SIDES_NONE, .trials = trials, .n = n};
-	int rc = crew_run(&(struct crew_work){.n = n, .threads = o->workers, .part = run_one, .context = &r}, e);
+	int rc = run_shares(&r, e);
 	if (rc == 0)
 		rc = run_late(&r, e);
 	host_sides_free(&r.hosts);

@@ -148,8 +148,8 @@ MEM_INLINE void learn(struct mem_block *b, uint64_t from, uint64_t end)
 /* Was all that the lanes read written, and is nothing on its way to it? */
 MEM_INLINE bool lanes_are_sound(const struct mem_block *b, const struct lanes *l)
 {
-	uint32_t doubt = 0;
-	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
+	uint32_t doubt = 0, first = l->mask & -l->mask;
+	for (uint32_t rest = l->strided && !l->stride ? first : l->mask; rest; rest &= rest - 1) {
 		uint64_t at = lane_address(l, first_lane(rest));
 		const uint32_t *t = b->wtag + at / GRANULE;
 		if (l->size < GRANULE)
@@ -160,18 +160,20 @@ MEM_INLINE bool lanes_are_sound(const struct mem_block *b, const struct lanes *l
 	return !doubt;
 }
 
-/* Lines with holes, as of tiles with padding, are never sound; but who reads a tile reads it again. */
+/* Lines with holes, as of tiles with padding, are never sound; but who reads a tile reads it again.  The lanes of a stride lie alike
+ * wherever the instruction is; other shapes are known by serial. */
 MEM_INLINE bool is_proved(struct mem_block *b, const struct lanes *l)
 {
 	uint32_t base = (uint32_t)l->base;
-	struct proof *p = &b->proofs[(l->shape * 37 + base / GRANULE + base / LINE) % PROOFS];
-	if (p->version == b->version && p->shape == l->shape && p->base == base && p->size == l->size)
+	uint64_t lie = l->strided ? l->stride << 1 | 1 : (uint64_t)l->shape << 1;
+	struct proof *p = &b->proofs[((uint32_t)lie * 37 + base / GRANULE + base / LINE) % PROOFS];
+	if (p->version == b->version && p->lie == lie && p->base == base && p->size == l->size)
 		return true;
 	learn(b, l->lo, l->hi + l->size);
 	if (!range_is_sound(b, l->lo, l->hi + l->size) && !lanes_are_sound(b, l))
 		return false;
-	if (l->shape)
-		*p = (struct proof){l->shape, base, l->size, b->version};
+	if (lie)
+		*p = (struct proof){lie, base, l->size, b->version};
 	return true;
 }
 

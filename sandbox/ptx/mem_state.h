@@ -134,9 +134,9 @@ struct pattern {
 	uint8_t line_sectors[LANES];
 };
 
-/* A read that was sound, and still is if it has the block's version. */
-enum { PROOFS = 256 };
-struct proof { uint32_t shape, base, size, version; };
+/* A read that was sound, and still is if it has the block's version.  lie: how its lanes lie to each other. */
+enum { PROOFS = 512 };
+struct proof { uint64_t lie; uint32_t base, size, version; };
 
 struct async_queue;
 struct bulk_copy;

@@ -38,11 +38,11 @@ enum {
 #define GEN (~0u << GEN_AT)
 
 struct cell {
-	uint32_t writers, atomics, readers;		/* warps; times below */
-	uint32_t write[MAX_WARPS], atomic[MAX_WARPS], read[MAX_WARPS];
+	uint32_t writers, atomics, readers;		/* warps; their times below, of others there is none */
 	uint16_t wsite;
 	uint16_t rsite;
 	bool many_atomics, many_readers;		/* others too, unknown which: counts while order is plain */
+	uint32_t write[MAX_WARPS], read[MAX_WARPS], atomic[MAX_WARPS];
 };
 
 enum { SPLIT = 1u << 31, NO_SITE16 = 0xffff };
@@ -188,30 +188,30 @@ static uint32_t new_cells(struct mem_block *b, uint32_t n)
 }
 
 /* What the tags say of byte i of the word, as a cell. */
-static struct cell cell_from_tags(const struct mem_block *b, uint32_t t, uint32_t r, uint32_t wsite, unsigned i)
+static void cell_from_tags(struct cell *c, const struct mem_block *b, uint32_t t, uint32_t r, uint32_t wsite, unsigned i)
 {
-	struct cell c = {0};
-	c.wsite = (uint16_t)wsite;
-	c.rsite = NO_SITE16;
+	c->writers = c->atomics = c->readers = 0;
+	c->many_atomics = c->many_readers = false;
+	c->wsite = (uint16_t)wsite;
+	c->rsite = NO_SITE16;
 	if (t >> GEN_AT == b->gen && t >> BYTES_AT >> i & 1) {
 		uint32_t warp = t >> WARP_AT & 31;
 		if (t & ATOMIC) {
-			c.atomics = 1u << warp;
-			c.atomic[warp] = b->epoch;
-			c.many_atomics = t & MANY;
+			c->atomics = 1u << warp;
+			c->atomic[warp] = b->epoch;
+			c->many_atomics = t & MANY;
 		} else {
-			c.writers = 1u << warp;
-			c.write[warp] = b->epoch;
+			c->writers = 1u << warp;
+			c->write[warp] = b->epoch;
 		}
 	}
 	if (r >> GEN_AT == b->gen && r >> i & 1) {
 		uint32_t warp = r >> R_WARP_AT & 31, site = r >> R_SITE_AT & R_SITE_NONE;
-		c.readers = 1u << warp;
-		c.read[warp] = b->epoch;
-		c.many_readers = r & R_MANY;
-		c.rsite = site == R_SITE_NONE ? NO_SITE16 : (uint16_t)site;
+		c->readers = 1u << warp;
+		c->read[warp] = b->epoch;
+		c->many_readers = r & R_MANY;
+		c->rsite = site == R_SITE_NONE ? NO_SITE16 : (uint16_t)site;
 	}
-	return c;
 }
 
 static bool partial(uint32_t bytes)
@@ -229,7 +229,7 @@ static void turn_complex(struct mem_block *b, uint32_t g)
 	unsigned n = partial(t >> BYTES_AT & 0xf) || partial(r & R_BYTES) ? 4 : 1;
 	uint32_t first = new_cells(b, n);
 	for (unsigned i = 0; i < n; i++)
-		b->cells[first + i] = cell_from_tags(b, t, r, b->wsite[g], i);
+		cell_from_tags(&b->cells[first + i], b, t, r, b->wsite[g], i);
 	b->cell_of[g] = first | (n == 4 ? SPLIT : 0);
 	b->wtag[g] = b->gen << GEN_AT | COMPLEX | (t & (INIT | POISON));
 	mem_reads_unsound(b, g);

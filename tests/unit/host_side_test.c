@@ -32,6 +32,16 @@ TEST(bodies_of_kernels_do_not_count)
 	CHECK(alike("#include <cstdint>\n\n\n__global__   void k(const float *x,float *y,int n) { while (n) { n--; } }", host));
 }
 
+TEST(nor_does_how_their_loops_are_unrolled)
+{
+	static const char unrolled[] = "#include <cstdint>\n__global__ void k(const float *x, float *y, int n)\n{\n#pragma unroll 4\n\twhile (n) n--;\n# pragma unroll\n\twhile (n) n++;\n}\n";
+	struct arena *a = arena_new();
+	CHECK(alike(unrolled, host));
+	CHECK(!text_of(a, "__global__ void k()\n{\n#pragma nv_diag_suppress 177\n}\n", host));
+	CHECK(!text_of(a, "__global__ void k()\n{\n#ifdef N\n}\n", host));
+	arena_free(a);
+}
+
 TEST(all_else_does)
 {
 	CHECK(!alike("#include <cstddef>\n__global__ void k(const float *x, float *y, int n)\n{\n}\n", host));

@@ -167,6 +167,26 @@ TEST(holes_stay_unwritten)
 	leave(w);
 }
 
+/* A proof is one of where the lanes are, whichever instruction it is: of no other stride or place. */
+TEST(proofs_are_of_one_stride)
+{
+	struct world *w = padded_tile();		/* 32 words of 40 are written */
+	barrier(w);
+	for (unsigned i = 0; i < 2; i++) {
+		OK(ld(w, S, 1, 0, 160, ALL));
+		OK(ld(w, S, 1, 124, 160, ALL));
+		OK(ld(w, S, 1, 124, 0, ALL));
+		OK(ld(w, S, 1, 124, 0, 5));
+		FAULTS(ld(w, S, 1, 128, 160, ALL), UNINITIALISED_SHARED);
+		FAULTS(ld(w, S, 1, 128, 0, ALL), UNINITIALISED_SHARED);
+		FAULTS(ld(w, S, 1, 124, 4, ALL), UNINITIALISED_SHARED);
+		FAULTS(ld(w, S, 1, 31 * 160 + 28, -156, ALL), UNINITIALISED_SHARED);
+		barrier(w);
+		OK(ld(w, S, 0, 4, 164, 1));
+	}
+	leave(w);
+}
+
 /* What was proved sound is so no more when a copy is on its way to it. */
 TEST(proofs_end_when_a_copy_begins)
 {
