@@ -47,7 +47,7 @@ static bool is_local(const struct tokens *t, unsigned i)
 	const char *at = t->text + t->list[i].at;
 	char word[2][8] = {"", ""};
 	CLEANUP_FREE char *line = strndup(at, t->list[i].size);
-	return line && sscanf(line, " # %7[a-z] %7[a-z]", word[0], word[1]) == 2 && !strcmp(word[0], "pragma") && !strcmp(word[1], "unroll");
+	return line && sscanf(line, " # %7[a-z] %7[a-z_]", word[0], word[1]) == 2 && !strcmp(word[0], "pragma") && !strcmp(word[1], "unroll");
 }
 
 const char *host_side_text(const char *source, size_t size, struct arena *a)

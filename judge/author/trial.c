@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,8 @@ static off_t size_of(const char *folder, const char *path)
 	return stat(whole, &st) == 0 ? st.st_size : 0;
 }
 
-/* What takes long begins early, so that no core is idle while the last one ends: after reference and starter, who runs into the time
- * limit, then those that are timed, the longer source first, as it is longer compiled. */
+/* What takes long begins early, so that no core is idle while the last one ends: after reference and starter those that are timed, the
+ * longer source first, as it is longer compiled.  (Who runs into the time limit begins at once: see run_shares.) */
 static int turn_of(const struct trial *t)
 {
 	return t->kind != TRIAL_SUBMISSION ? 0 : t->expect.verdict == VERDICT_TLE ? 1 : t->expect.verdict == VERDICT_AC ? 2 : 3;
@@ -82,6 +83,8 @@ struct run {
 	struct host_sides hosts;
 	struct trial *trials;
 	unsigned n;
+	atomic_bool failed;
+	struct err e;			/* of the first that failed */
 };
 
 static const char *expected_name(const struct trial *t)
@@ -285,20 +288,27 @@ static int run_late(struct run *r, struct err *e)
 struct share {
 	struct run *run;
 	unsigned *trials, n, threads;
-	struct err e;
-	int rc;
 };
 
+/* Once one has failed, none begins; the first error is told. */
 static int run_of_share(void *share, void *own, unsigned i, struct err *e)
 {
 	const struct share *s = share;
-	return run_one(s->run, own, s->trials[i], e);
+	struct run *r = s->run;
+	if (atomic_load(&r->failed))
+		return 0;
+	if (run_one(r, own, s->trials[i], e) == 0)
+		return 0;
+	if (!atomic_exchange(&r->failed, true))
+		r->e = *e;
+	return -1;
 }
 
 static void *run_share(void *share)
 {
 	struct share *s = share;
-	s->rc = crew_run(&(struct crew_work){.n = s->n, .threads = s->threads, .part = run_of_share, .context = s}, &s->e);
+	struct err told;			/* the run keeps it */
+	crew_run(&(struct crew_work){.n = s->n, .threads = s->threads, .part = run_of_share, .context = s}, &told);
 	return NULL;
 }
 
@@ -317,16 +327,15 @@ static int run_shares(struct run *r, struct err *e)
 	for (unsigned i = 0; i < r->n; i++)
 		if (r->trials[i].expect.verdict != VERDICT_TLE)
 			work.trials[work.n++] = i;
-	bool apart = wait.n && pthread_create(&waiting, NULL, run_share, &wait) == 0;
+	bool apart = wait.n && r->o->workers > 1 && pthread_create(&waiting, NULL, run_share, &wait) == 0;
 	run_share(&work);
 	if (apart)
 		pthread_join(waiting, NULL);
-	else if (work.rc == 0)
+	else
 		run_share(&wait);
-	const struct share *failed = work.rc < 0 ? &work : wait.rc < 0 ? &wait : NULL;
-	if (failed && e)
-		*e = failed->e;
-	return failed ? -1 : 0;
+	if (r->failed && e)
+		*e = r->e;
+	return r->failed ? -1 : 0;
 }
 
 int trials_run(const struct trials_options *o, struct trial *trials, unsigned n, struct err *e)

@@ -37,7 +37,7 @@ struct trials_options {
 	const char *device;		/* of --device */
 	const struct device_choice *probe;	/* what that is, without a session */
 	bool unsandboxed;
-	unsigned workers;		/* at once */
+	unsigned workers;		/* at once; who is there to run out of time has one more, unless this is 1 */
 	const struct answers *answers;	/* of each secret */
 	unsigned n_answers;
 	/* Called one at a time, from any thread, before and after each. */
@@ -45,7 +45,7 @@ struct trials_options {
 	void *context;
 };
 
-/* The programs of the package, in the order in which they begin. */
+/* The programs of the package, in the order in which they begin (who is there to run out of time begins at once). */
 unsigned trials_list(const struct problem *p, struct arena *a, struct trial **out);
 /* 0: all ran.  -1 and e: the judge's own failure. */
 int trials_run(const struct trials_options *o, struct trial *trials, unsigned n, struct err *e);

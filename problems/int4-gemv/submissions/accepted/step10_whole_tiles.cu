@@ -4,22 +4,24 @@
 // way too early is a queue that x and the next scales have to pass. With three nothing is lost, and much becomes simple:
 // - A row of K numbers is read as Q virtual rows of 4096, next to one another in memory: 16 virtual rows of codes are 32 KB in one
 //   piece, their scales and their zero points 2 KB each, also in one piece. So a stage is three bulk copies, and a thread orders
-//   them. (Codes in pieces of 2 KB: 50 us at 16384 x 16384 and not 37.)
+//   them. (Codes in pieces of 2 KB: 50 us at 16384 x 16384, where this step had 37.)
 // - A warp has the same columns in each stage, so it keeps their x in registers: no shared memory is read for x.
-// - x is a fixed-point number, three signed bytes, scaled so that the largest |x| of a group fills them. Tensor cores multiply
-//   bytes by nibbles exactly, 32 of them an instruction where FP16 has 16: half as many instructions as in step 9.
+// - x is a fixed-point number, four signed bytes, scaled so that the largest |x| of a group fills them: 30 bits, so that the smaller
+//   ones keep theirs. (With three, a group whose largest x is a thousand times the others can come out beyond the bound.)
+//   Tensor cores multiply bytes by nibbles exactly, 32 of them an instruction where FP16 has 16: up to K = 8192 half as many
+//   instructions as in step 9; beyond, two pairs of sets need as many.
 // - Rows of a stage lie a multiple of 128 bytes apart. So that the lanes of a warp don't meet in the same banks, row m belongs to set
 //   m % SETS, and sets take their groups in different places. The columns of B hold the x of two sets.
 // - The products of a group go to shared memory, and scales meet them there, one row a warp, one group a lane. 16 / Q warps do this,
 //   other ones each time, and the rest need not wait for them.
-// - The first copies are ordered by the block's first instructions: 0.2 us after it begins, and not 1.2.
+// - The first copies are ordered by the block's first instructions, 0.2 us after it begins, and not 1.2.
 // - Where K is 4096, the second stage is ordered only when x has come. x is asked for together with the first stage, and waits
 //   behind all that is ordered before: 6.8 us when that is two stages, and not 5.1.
-// - Memory doesn't serve all SMs alike. So a block takes the next tile when it is free: 37.2 us where equal shares take 37.7.
-//   Tickets wrap to zero by themselves, since their number is known.
-// Shapes that are no multiples go the same way, only that a warp fills the stages row by row.
+// - Memory doesn't serve all SMs alike. So a block takes the next tile when it is free: 37.2 us, with all the rest as here, where equal shares take 37.7.
+//   Tickets wrap to zero by themselves, since their number is known. (So two of these kernels must not run at the same time.)
+// Shapes that are no multiples go the same way, only that a warp fills the stages, row by row, once x has come.
 //
-// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes):
+// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes), with three bytes for x:
 // 4096 x 4096 5.1 (79%), 8192 x 8192 11.5 (89%), 16384 x 16384 37.3 (93%), 28672 x 8192 32.2 (95%).
 #include <cstdint>
 #include <cuda_runtime.h>
@@ -28,7 +30,7 @@ constexpr int GROUP = 128, ROWS = 16, WARPS = 16, CONSUMERS = WARPS * 32, THREAD
 constexpr int WIDTH = 4096, GROUPS = WIDTH / GROUP, OF_WARP = GROUPS / WARPS;	// of a virtual row; groups of a warp in it: 2
 constexpr int CODES = ROWS * WIDTH / 2, SCALES = ROWS * GROUPS * 4, STAGE = CODES + 2 * SCALES;
 constexpr int STAGES = 3, PITCH = GROUPS + 4;	// of a row of products, so that rows begin in different banks
-constexpr int FRAGMENTS = 3 * 4 * 4 * 8;	// bytes for a group's x: digits, lanes t, words i, 8 bytes
+constexpr int FRAGMENTS = 4 * 4 * 4 * 8;	// bytes for a group's x: digits, lanes t, words i, 8 bytes
 
 __device__ unsigned ticket;
 
@@ -170,9 +172,18 @@ template <int Q, bool WHOLE> __device__ __forceinline__ void produce(const probl
 	}
 }
 
-// x of a group, scaled by a power of two so that |x| < 2^22, and rounded to an integer of three digits, signed bytes: the three low
-// bytes of `digits`. Half a warp does a group, a lane an octet, k = 32t + 8i ... + 7, which meets word i of lane t; nibbles 0 2 4 6 and
-// 1 3 5 7 are under the two masks.
+// x scaled, |x| < 2^30, as an integer of four digits, signed bytes. 3 * 2^22 + n has the bits 0x4b400000 + n, for |n| < 2^22: so the
+// upper three come first, and what they leave is the fourth. (An instruction converts, too, at an eighth of the speed.)
+__device__ __forceinline__ uint32_t digits_of(float x)
+{
+	constexpr float MAGIC = 12582912.0f;
+	constexpr uint32_t BITS = 0x4b400000, HALVES = 0x80808080;
+	const float upper = fmaf(x, 0x1p-8f, MAGIC), lower = fmaf(upper - MAGIC, -256.0f, x) + MAGIC;
+	return (((__float_as_uint(upper) - BITS) << 8) + (__float_as_uint(lower) - BITS) + HALVES) ^ HALVES;
+}
+
+// x of a group, scaled by a power of two. Half a warp does a group, a lane an octet, k = 32t + 8i ... + 7, which meets word i of
+// lane t; nibbles 0 2 4 6 and 1 3 5 7 are under the two masks.
 __device__ __forceinline__ void stage_group(const float4 a, const float4 b, int i, int t, uint2 *fragments, float &factor, float &sum)
 {
 	const float v[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
@@ -184,17 +195,17 @@ __device__ __forceinline__ void stage_group(const float4 a, const float4 b, int 
 		most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, offset));
 		sum += __shfl_xor_sync(0xffffffff, sum, offset);
 	}
-	const int exponent = max((int)(__float_as_uint(most) >> 23), 22);
-	const float up = __uint_as_float((uint32_t)(275 - exponent) << 23);	// 2^(148 - exponent)
-	factor = __uint_as_float((uint32_t)(exponent - 21) << 23);
+	const int exponent = max((int)(__float_as_uint(most) >> 23), 30);
+	const float up = __uint_as_float((uint32_t)(283 - exponent) << 23);	// 2^(156 - exponent)
+	factor = __uint_as_float((uint32_t)(exponent - 29) << 23);
 	uint32_t digits[8];
 #pragma unroll
-	for (int k = 0; k < 8; k++)	// 3 * 2^22 + n has the bits 0x4b400000 + n
-		digits[k] = (__float_as_uint(fmaf(v[k], up, 12582912.0f)) - 0x4b400000u + 0x00808080u) ^ 0x00808080u;
+	for (int k = 0; k < 8; k++)
+		digits[k] = digits_of(v[k] * up);
 #pragma unroll
-	for (int d = 0; d < 3; d++) {
+	for (int d = 0; d < 4; d++) {
 		const uint32_t low = d | (d + 4) << 4;
-		fragments[(d * 4 + t) * 4 + i] =
+		fragments[(d * 4 + t) * 4 + (i ^ d % 2 * 2)] =	// so that eight lanes that read 128 bits touch all banks
 			make_uint2(__byte_perm(__byte_perm(digits[0], digits[2], low), __byte_perm(digits[4], digits[6], low), 0x5410),
 				   __byte_perm(__byte_perm(digits[1], digits[3], low), __byte_perm(digits[5], digits[7], low), 0x5410));
 	}
@@ -260,20 +271,19 @@ template <int Q, bool WHOLE> __global__ void __launch_bounds__(THREADS, 1) gemv(
 	}
 	asm volatile("barrier.sync 1, %0;" ::"n"(THREADS) : "memory");
 
-	uint2 b[PAIRS][OF_WARP][4] = {};
+	uint2 b[PAIRS][OF_WARP][4];
 #pragma unroll
 	for (int pair = 0; pair < PAIRS; pair++) {
 		const int set = 2 * pair + g / 4, first = set % Q * GROUPS + (warp + set) % WARPS * OF_WARP;
 #pragma unroll
-		for (int j = 0; j < OF_WARP; j++)
-			if (g % 4 < 3) {	// the fourth digit is zero
-				const uint4 *at = reinterpret_cast<const uint4 *>(fragments + (first + (j ^ set % 2)) * (FRAGMENTS / 8) + (g % 4 * 4 + t) * 4);
-				const uint4 low = at[0], high = at[1];
-				b[pair][j][0] = make_uint2(low.x, low.y);
-				b[pair][j][1] = make_uint2(low.z, low.w);
-				b[pair][j][2] = make_uint2(high.x, high.y);
-				b[pair][j][3] = make_uint2(high.z, high.w);
-			}
+		for (int j = 0; j < OF_WARP; j++) {
+			const uint4 *at = reinterpret_cast<const uint4 *>(fragments + (first + (j ^ set % 2)) * (FRAGMENTS / 8) + (g % 4 * 4 + t) * 4);
+			const uint4 low = at[g % 2], high = at[1 - g % 2];
+			b[pair][j][0] = make_uint2(low.x, low.y);
+			b[pair][j][1] = make_uint2(low.z, low.w);
+			b[pair][j][2] = make_uint2(high.x, high.y);
+			b[pair][j][3] = make_uint2(high.z, high.w);
+		}
 	}
 	float factor[Q], sum_of_x[Q];			// for summing up: lane l has groups l of each chunk
 #pragma unroll
@@ -310,7 +320,7 @@ template <int Q, bool WHOLE> __global__ void __launch_bounds__(THREADS, 1) gemv(
 			}
 		float product[OF_WARP];
 #pragma unroll
-		for (int j = 0; j < OF_WARP; j++) {	// a lane with digits 0 and 1 ends row g, its neighbour, with digit 2, row g + 8
+		for (int j = 0; j < OF_WARP; j++) {	// a lane with digits 0 and 1 ends row g, its neighbour, with 2 and 3, row g + 8
 			float of[2];
 #pragma unroll
 			for (int i = 0; i < 2; i++) {
