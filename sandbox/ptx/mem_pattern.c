@@ -529,7 +529,15 @@ void mem_count_local(struct mem_ctx *c, struct mem_site *s, const struct lanes *
 	uint64_t words = (b->local_bytes + 3) / 4;
 	uint64_t origin = MEM_LOCAL_BASE + ((uint64_t)(c->block_linear % 2048) * b->warps + c->warp) * words * LINE;
 	unsigned size = l->size < 4 ? 4 : l->size, total = 0, lines = 0;
-	for (unsigned k = 0; k < size; k += 4) {
+	if (l->strided && !l->stride) {		/* mostly: each lane the same variable of its own */
+		uint8_t sectors = 0;
+		for (unsigned i = 0; i < 4; i++)
+			sectors |= (uint8_t)((l->mask >> 8 * i & 0xff ? 1 : 0) << i);
+		for (; lines < size / 4; lines++)
+			touch_local(c, origin / LINE + (l->base + 4 * lines) / 4, sectors, write);
+		total = lines * (unsigned)__builtin_popcount(sectors);
+	}
+	for (unsigned k = 4 * lines; k < size; k += 4) {
 		uint64_t seen[LANES];
 		uint8_t sectors[LANES];
 		unsigned n = 0;
