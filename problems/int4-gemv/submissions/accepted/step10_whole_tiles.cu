@@ -17,8 +17,9 @@
 // - The first copies are ordered by the block's first instructions, 0.2 us after it begins, and not 1.2.
 // - Where K is 4096, the second stage is ordered only when x has come. x is asked for together with the first stage, and waits
 //   behind all that is ordered before: 6.8 us when that is two stages, and not 5.1.
-// - Memory doesn't serve all SMs alike. So a block takes the next tile when it is free: 37.2 us, with all the rest as here, where equal shares take 37.7.
-//   Tickets wrap to zero by themselves, since their number is known. (So two of these kernels must not run at the same time.)
+// - Memory doesn't serve all SMs alike. So a block takes the next tile when it is free: 37.2 us, with all the rest as here, where equal
+//   shares take 37.7. Tickets wrap to zero by themselves, since their number is known. (So two of these kernels must not run at
+//   the same time.)
 // Shapes that are no multiples go the same way, only that a warp fills the stages, row by row, once x has come.
 //
 // Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes), with three bytes for x:
@@ -31,6 +32,8 @@ constexpr int WIDTH = 4096, GROUPS = WIDTH / GROUP, OF_WARP = GROUPS / WARPS;	//
 constexpr int CODES = ROWS * WIDTH / 2, SCALES = ROWS * GROUPS * 4, STAGE = CODES + 2 * SCALES;
 constexpr int STAGES = 3, PITCH = GROUPS + 4;	// of a row of products, so that rows begin in different banks
 constexpr int FRAGMENTS = 4 * 4 * 4 * 8;	// bytes for a group's x: digits, lanes t, words i, 8 bytes
+// So many tiles of a block are ordered before x has come.
+template <int Q, bool WHOLE = true> constexpr int FIRST = !WHOLE ? 0 : Q == 1 ? 1 : 2;
 
 __device__ unsigned ticket;
 
@@ -138,15 +141,17 @@ template <int Q> __device__ __forceinline__ void order_rows(const problem &p, in
 	asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(full)) : "memory");
 }
 
-// The warp that orders. `first` tiles have been ordered before.
-template <int Q, bool WHOLE> __device__ __forceinline__ void produce(const problem &p, shared_memory &s, uint8_t *ring, int first)
+// The warp that orders what comes after the first tiles.
+template <int Q, bool WHOLE> __device__ __forceinline__ void produce(const problem &p, shared_memory &s, uint8_t *ring)
 {
+	constexpr int first = FIRST<Q, WHOLE>;
+	const auto draw = [&] { return first * gridDim.x + atomicInc(&ticket, p.tickets - 1); };
 	place at = {first % STAGES, first / STAGES};
 	int tile = blockIdx.x + first * gridDim.x;
 	if (WHOLE && threadIdx.x % 32)
 		return;
 	if (WHOLE && p.tickets)
-		tile = first * gridDim.x + atomicInc(&ticket, p.tickets - 1);
+		tile = draw();
 	for (;;) {
 		wait(&s.empty[at.stage], (at.round + 1) % 2);	// the first round passes at once
 		if (threadIdx.x % 32 == 0)
@@ -159,7 +164,7 @@ template <int Q, bool WHOLE> __device__ __forceinline__ void produce(const probl
 			__syncwarp();
 			order_rows<Q>(p, tile, ring + at.stage * STAGE, &s.full[at.stage]);
 		}
-		tile = WHOLE && p.tickets ? first * gridDim.x + atomicInc(&ticket, p.tickets - 1) : tile + gridDim.x;
+		tile = WHOLE && p.tickets ? draw() : tile + gridDim.x;
 		at.next();
 	}
 	if (WHOLE)
@@ -215,7 +220,7 @@ __device__ __forceinline__ void stage_group(const float4 a, const float4 b, int 
 // in the order 1 0 where s is odd. Columns g of B: set 2 * pair + g / 4, digit g % 4. A lane has columns 2t and 2t + 1.
 template <int Q, bool WHOLE> __global__ void __launch_bounds__(THREADS, 1) gemv(const __grid_constant__ problem p)
 {
-	constexpr int PAIRS = Q == 4 ? 2 : 1, SETS = 2 * PAIRS, FIRST = !WHOLE ? 0 : Q == 1 ? 1 : 2;
+	constexpr int PAIRS = Q == 4 ? 2 : 1, SETS = 2 * PAIRS;
 	extern __shared__ __align__(128) uint8_t ring[];	// then fragments, factors and sums of x
 	__shared__ shared_memory s;
 	uint2 *fragments = reinterpret_cast<uint2 *>(ring + STAGES * STAGE);
@@ -228,14 +233,14 @@ template <int Q, bool WHOLE> __global__ void __launch_bounds__(THREADS, 1) gemv(
 		}
 		asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #pragma unroll
-		for (int i = 0; i < FIRST; i++) {	// there are at least FIRST tiles for each block
+		for (int i = 0; i < FIRST<Q, WHOLE>; i++) {	// so many there are for each block
 			s.tile[i] = blockIdx.x + i * gridDim.x;
 			order(p, s.tile[i], ring + i * STAGE, &s.full[i]);
 		}
 	}
 	if (threadIdx.x >= CONSUMERS) {
 		asm volatile("barrier.sync 1, %0;" ::"n"(THREADS) : "memory");	// x has come
-		produce<Q, WHOLE>(p, s, ring, FIRST);
+		produce<Q, WHOLE>(p, s, ring);
 		return;
 	}
 
@@ -364,10 +369,10 @@ template <int Q> static void launch(problem p)
 	cudaGetDevice(&device);
 	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	p.tiles = (p.N * Q + ROWS - 1) / ROWS;
-	const int blocks = min(p.tiles, processors), first = Q == 1 ? 1 : 2, shared = STAGES * STAGE + Q * GROUPS * (FRAGMENTS + 8);
-	if (p.K == Q * WIDTH && p.N * Q % ROWS == 0 && p.tiles >= first * blocks) {
+	const int blocks = min(p.tiles, processors), shared = STAGES * STAGE + Q * GROUPS * (FRAGMENTS + 8);
+	if (p.K == Q * WIDTH && p.N * Q % ROWS == 0 && p.tiles >= FIRST<Q> * blocks) {
 		if (p.tiles >= 4 * blocks)	// all but the first tiles, and one for each block that says no more
-			p.tickets = p.tiles - first * blocks + blocks;
+			p.tickets = p.tiles - FIRST<Q> * blocks + blocks;
 		cudaFuncSetAttribute(gemv<Q, true>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
 		gemv<Q, true><<<blocks, THREADS, shared>>>(p);
 	} else {
