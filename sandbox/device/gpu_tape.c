@@ -1,8 +1,8 @@
 /* Tapes of the GPU device: what runs of solve() did, done again as one CUDA graph.
  *
- * Theory of operation.  A tape's steps are captured from the stream into a graph, which runs alone, with cold caches, between
- * two events (cold.h).  All tapes together are several graphs, each in an order of its own that is drawn: a kernel that keeps
- * count in device memory can't know whose turn is next.
+ * Theory of operation.  A tape's steps are captured from the stream into a graph, which runs alone, with cold caches but with
+ * every page looked up, between two events (cold.h).  All tapes together are several graphs, each in an order of its own that
+ * is drawn: a kernel that keeps count in device memory can't know whose turn is next.
  */
 #include "gpu_impl.h"
 
@@ -182,6 +182,18 @@ static CUgraphExec *choose(struct device *d)
 	return &d->all[i];
 }
 
+/* What patches of inputs have undone: see cold.h. */
+static CUresult translate_all(struct device *d)
+{
+	CUresult r = CUDA_SUCCESS;
+	for (size_t i = 0; i < d->n && r == CUDA_SUCCESS; i++) {
+		const struct gpu_allocation *a = &d->allocations[i];
+		r = cold_translate(&d->cold, &d->cu, d->stream, a->mapped ? a->mapped : a->addr, a->mapped ? a->mapped_size : a->size,
+				   d->granularity);
+	}
+	return r;
+}
+
 int gpu_replay(struct device *d, int tape, struct device_replay *out, struct fault *f, struct err *e)
 {
 	uint32_t first, n;
@@ -195,6 +207,8 @@ int gpu_replay(struct device *d, int tape, struct device_replay *out, struct fau
 		return gpu_cannot(d, r, "nothing to clear L2 with", e);
 	if (!*graph)
 		r = capture(d, first, n, graph);
+	if (r == CUDA_SUCCESS)
+		r = translate_all(d);
 	if (r == CUDA_SUCCESS)
 		r = cold_time(&d->cold, &d->cu, d->stream, d->begin, d->end, *graph, &ms);
 	out->us = (double)ms * 1e3;

@@ -327,6 +327,30 @@ TEST(replay_does_every_tape_once)
 	device_gpu.close(d);
 }
 
+/* Each patch of an input changes its mapping twice, which empties the TLB; what a replay measures is kernels whose weights have
+ * been where they are for long. */
+TEST(replay_has_every_page_translated)
+{
+	enum { PAGE = 64 << 10 };
+	struct device *d = open_device(true);
+	struct device_replay r;
+	struct fault f = {0};
+	struct err e = {0};
+	uint64_t x = alloc(d, 3 * PAGE + 4, 0), y = alloc(d, 64, DEVICE_ZERO);
+	add_tape(d, y, x, 16);
+	CHECK_EQ(device_gpu.protect(d, x, DEVICE_READ_ONLY, &f), 0);
+	CHECK(!stub_translates(x) && !stub_translates(y));
+	CHECK_EQ(device_gpu.replay(d, 0, &r, &f, &e), 0);
+	for (uint64_t at = 0; at < 3 * PAGE + 4; at += 256)
+		CHECK(stub_translates(x + at));
+	CHECK(stub_translates(y));
+	CHECK_EQ(device_gpu.protect(d, x, 0, &f), 0);
+	CHECK(!stub_translates(y));
+	CHECK_EQ(device_gpu.replay(d, -1, &r, &f, &e), 0);
+	CHECK(stub_translates(x) && stub_translates(y));
+	device_gpu.close(d);
+}
+
 TEST(replay_prepare_does_only_what_prepare_did)
 {
 	struct device *d = open_device(true);

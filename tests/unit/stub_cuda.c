@@ -183,11 +183,26 @@ CUresult cuFuncGetParamInfo(CUfunction f, size_t i, size_t *offset, size_t *size
 	return CUDA_SUCCESS;
 }
 
-/* The scrubber's kernel is no function of the test's: nothing to do. */
+enum { PAGE = 64 << 10, TRANSLATIONS = 64 };	/* the granularity */
+static uint64_t tlb[TRANSLATIONS];
+static unsigned n_tlb;
+
+bool stub_translates(uint64_t addr)
+{
+	for (unsigned i = 0; i < n_tlb; i++)
+		if (tlb[i] == addr / PAGE)
+			return true;
+	return false;
+}
+
+/* The judge's own kernel, which is no function of the test's: reads n vectors, stride bytes apart, at p. */
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
 			CUstream q, void **params, void **extra)
 {
-	(void)f, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)q, (void)params, (void)extra;
+	uint64_t p = *(uint64_t *)params[0], n = *(uint64_t *)params[1], stride = *(uint64_t *)params[2];
+	(void)f, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)q, (void)extra;
+	for (uint64_t i = 0; stride >= PAGE && i < n && n_tlb < TRANSLATIONS; i++)
+		tlb[n_tlb++] = (*(volatile uint64_t *)(uintptr_t)(p + i * stride), p + i * stride) / PAGE;
 	return sticky;
 }
 
@@ -210,8 +225,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
 
 /* ---- memory ---- */
 
-enum { PAGE = 64 << 10 };		/* the granularity */
-
 CUresult cuMemGetAllocationGranularity(size_t *g, const CUmemAllocationProp *p, CUmemAllocationGranularity_flags f)
 {
 	(void)p, (void)f;
@@ -221,10 +234,15 @@ CUresult cuMemGetAllocationGranularity(size_t *g, const CUmemAllocationProp *p, 
 
 CUresult cuMemAddressReserve(CUdeviceptr *p, size_t n, size_t align, CUdeviceptr hint, unsigned long long flags)
 {
-	void *at = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	(void)align, (void)hint, (void)flags;
-	*p = (CUdeviceptr)at;
-	return at == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+	char *at = mmap(NULL, n + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	(void)hint, (void)flags;
+	if (at == MAP_FAILED)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	size_t before = -(uintptr_t)at % align;
+	munmap(at, before);
+	munmap(at + before + n, align - before);
+	*p = (CUdeviceptr)(at + before);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuMemAddressFree(CUdeviceptr p, size_t n) { munmap((void *)p, n); return CUDA_SUCCESS; }
@@ -239,6 +257,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t n, const CUmemAlloc
 CUresult cuMemSetAccess(CUdeviceptr p, size_t n, const CUmemAccessDesc *a, size_t count)
 {
 	(void)count;
+	n_tlb = 0;
 	mprotect((void *)p, n, a->flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? PROT_READ : PROT_READ | PROT_WRITE);
 	return CUDA_SUCCESS;
 }

@@ -4,7 +4,9 @@
 #ifndef TESTS_STUB_CUDA_H
 #define TESTS_STUB_CUDA_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct stub_kernel {
 	const char *name;
@@ -20,5 +22,7 @@ struct stub_state {
 	int launch_error;		/* what the next launch comes to, unless 0 */
 };
 extern struct stub_state stub;
+/* Is the address translated, as far as the judge's own kernel has looked it up since an access was changed last? */
+bool stub_translates(uint64_t addr);
 
 #endif
