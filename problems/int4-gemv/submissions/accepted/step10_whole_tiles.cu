@@ -17,13 +17,12 @@
 // - The first copies are ordered by the block's first instructions, 0.2 us after it begins, and not 1.2.
 // - Where K is 4096, the second stage is ordered only when x has come. x is asked for together with the first stage, and waits
 //   behind all that is ordered before: 6.8 us when that is two stages, and not 5.1.
-// - Memory doesn't serve all SMs alike. So a block takes the next tile when it is free: 37.2 us, with all the rest as here, where equal
-//   shares take 37.7. Tickets wrap to zero by themselves, since their number is known. (So two of these kernels must not run at
-//   the same time.)
+// - Memory doesn't serve all SMs alike. So for the last quarter of the tiles a block draws a ticket when it is free: at 16384 x 16384
+//   equal shares take 0.5 us longer, and tickets from the start 0.1 to 0.5. Tickets wrap to zero by themselves, since their number
+//   is known. (So two of these kernels must not run at the same time.)
 // Shapes that are no multiples go the same way, only that a warp fills the stages, row by row, once x has come.
 //
-// Measured on an H200, us (in brackets, of the speed of a kernel that only reads the same bytes), with three bytes for x:
-// 4096 x 4096 5.1 (79%), 8192 x 8192 11.5 (89%), 16384 x 16384 37.3 (93%), 28672 x 8192 32.2 (95%).
+// Measured on two H200s, us: 4096 x 4096 5.1, 8192 x 8192 11.2 and 11.4, 16384 x 16384 37.1 and 37.6, 28672 x 8192 31.7 and 32.1.
 #include <cstdint>
 #include <cuda_runtime.h>
 
@@ -87,7 +86,8 @@ struct problem {
 	const float4 *__restrict__ x;
 	float *__restrict__ y;
 	int N, K, tiles;	/* of 16 virtual rows */
-	unsigned tickets;	/* how many are drawn in all; 0: each block takes every gridDim.x-th tile */
+	int fixed;		/* so many tiles of a block are every gridDim.x-th one; for the others it draws tickets */
+	unsigned tickets;	/* how many are drawn in all */
 };
 
 struct shared_memory {
@@ -145,14 +145,11 @@ template <int Q> __device__ __forceinline__ void order_rows(const problem &p, in
 template <int Q, bool WHOLE> __device__ __forceinline__ void produce(const problem &p, shared_memory &s, uint8_t *ring)
 {
 	constexpr int first = FIRST<Q, WHOLE>;
-	const auto draw = [&] { return first * gridDim.x + atomicInc(&ticket, p.tickets - 1); };
 	place at = {first % STAGES, first / STAGES};
-	int tile = blockIdx.x + first * gridDim.x;
 	if (WHOLE && threadIdx.x % 32)
 		return;
-	if (WHOLE && p.tickets)
-		tile = draw();
-	for (;;) {
+	int tile = blockIdx.x + first * gridDim.x;
+	for (int next = first + 1;; next++, at.next()) {
 		wait(&s.empty[at.stage], (at.round + 1) % 2);	// the first round passes at once
 		if (threadIdx.x % 32 == 0)
 			s.tile[at.stage] = tile;
@@ -164,8 +161,7 @@ template <int Q, bool WHOLE> __device__ __forceinline__ void produce(const probl
 			__syncwarp();
 			order_rows<Q>(p, tile, ring + at.stage * STAGE, &s.full[at.stage]);
 		}
-		tile = WHOLE && p.tickets ? draw() : tile + gridDim.x;
-		at.next();
+		tile = !WHOLE || next < p.fixed ? tile + gridDim.x : p.fixed * gridDim.x + atomicInc(&ticket, p.tickets - 1);
 	}
 	if (WHOLE)
 		arrive(&s.full[at.stage]);
@@ -369,10 +365,13 @@ template <int Q> static void launch(problem p)
 	cudaGetDevice(&device);
 	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	p.tiles = (p.N * Q + ROWS - 1) / ROWS;
+	p.fixed = p.tiles;
 	const int blocks = min(p.tiles, processors), shared = STAGES * STAGE + Q * GROUPS * (FRAGMENTS + 8);
 	if (p.K == Q * WIDTH && p.N * Q % ROWS == 0 && p.tiles >= FIRST<Q> * blocks) {
-		if (p.tiles >= 4 * blocks)	// all but the first tiles, and one for each block that says no more
-			p.tickets = p.tiles - FIRST<Q> * blocks + blocks;
+		if (p.tiles >= 4 * blocks) {
+			p.fixed = p.tiles * 3LL / 4 / blocks;
+			p.tickets = p.tiles - p.fixed * blocks + blocks;	// one for each block says that there is no more
+		}
 		cudaFuncSetAttribute(gemv<Q, true>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
 		gemv<Q, true><<<blocks, THREADS, shared>>>(p);
 	} else {
@@ -383,7 +382,7 @@ template <int Q> static void launch(problem p)
 
 extern "C" void solve(const uint32_t *Wq, const float *scales, const float *zeros, const float *x, float *y, int N, int K)
 {
-	const problem p = {(const uint8_t *)Wq, scales, zeros, (const float4 *)x, y, N, K, 0, 0};
+	const problem p = {(const uint8_t *)Wq, scales, zeros, (const float4 *)x, y, N, K, 0, 0, 0};
 	if (K <= WIDTH)
 		launch<1>(p);
 	else if (K <= 2 * WIDTH)
