@@ -276,17 +276,25 @@ void mem_flush_ways(struct mem_block *b)
 		flush_way(&b->ways[i]);
 }
 
+static const struct mem_alloc *find(struct mem *m, uint64_t addr)
+{
+	pthread_rwlock_rdlock(&m->lock);
+	const struct mem_alloc *a = mem_find(m, addr);
+	pthread_rwlock_unlock(&m->lock);
+	return a;
+}
+
 /* Lane by lane, for accesses that are not all in one allocation, or wrong. */
 static int check_lanes(struct mem_ctx *c, const struct lanes *l, bool write, uint32_t *shadow)
 {
+	const struct mem_alloc *a = NULL;
 	for (uint32_t rest = l->mask; rest; rest &= rest - 1) {
 		unsigned lane = first_lane(rest);
 		uint64_t addr = lane_address(l, lane);
 		if (addr & (l->size - 1))
 			return misaligned(c, l, lane, write, "address");
-		pthread_rwlock_rdlock(&c->mem->lock);
-		const struct mem_alloc *a = mem_find(c->mem, addr);
-		pthread_rwlock_unlock(&c->mem->lock);
+		if (!holds(a, addr, addr + l->size))	/* the lane before's, mostly */
+			a = find(c->mem, addr);
 		if (!holds(a, addr, addr + l->size))
 			return out_of_bounds(c, l, lane, write, a);
 		if (write && a->flags & MEM_READ_ONLY)
@@ -300,15 +308,20 @@ static int check_lanes(struct mem_ctx *c, const struct lanes *l, bool write, uin
 static int check_global_slowly(struct mem_ctx *c, const struct lanes *l, uint32_t site, bool write, uint32_t *shadow)
 {
 	struct way *w = &c->block->ways[site % WAYS];
+	bool one;
 	pthread_rwlock_rdlock(&c->mem->lock);
 	struct mem_alloc *a = mem_find(c->mem, l->lo);
-	if (holds(a, l->lo, l->hi + l->size)) {
+	if ((one = holds(a, l->lo, l->hi + l->size))) {
 		flush_way(w);
 		*w = (struct way){.lo = a->addr, .hi = a->addr + a->size, .alloc = a, .version = c->mem->version,
 				  .read_only = a->flags & MEM_READ_ONLY};
 	}
 	pthread_rwlock_unlock(&c->mem->lock);
 	*shadow = l->mask;
+	if (one && !(l->bits & (l->size - 1)) && !(write && w->read_only)) {
+		*shadow = w->read_only ? 0 : l->mask;
+		return 0;
+	}
 	return check_lanes(c, l, write, shadow);
 }
 
