@@ -122,9 +122,6 @@ static int run_script(const struct compile_request *rq, const struct toolchain *
 	struct jail_mount mounts[COMPILE_MOUNTS];
 	const char *argv[COMPILE_ARGS];
 	struct jail_spec s;
-	const struct jail_fd fds[] = {{f->source, COMPILE_SOURCE_FD}, {f->prelude, COMPILE_PRELUDE_FD},
-				      {f->library, COMPILE_LIBRARY_FD}, {f->ptx, COMPILE_PTX_FD},
-				      {f->guest, COMPILE_GUEST_FD}, {f->cubin, COMPILE_CUBIN_FD}};
 	const char *script = compile_script(rq, t, e);
 	if (!script)
 		return -1;
@@ -138,6 +135,11 @@ static int run_script(const struct compile_request *rq, const struct toolchain *
 	CLEANUP(compile_prefix_close) struct compile_prefix prefix;
 	compile_prefix_open(&prefix, rq, t);
 	s.n_mounts += compile_prefix_mounts(&prefix, mounts + s.n_mounts);
+	if (prefix.slices < 0)
+		return err_errno(e, "no memory file for a compilation");
+	const struct jail_fd fds[] = {{f->source, COMPILE_SOURCE_FD}, {f->prelude, COMPILE_PRELUDE_FD},
+				      {f->library, COMPILE_LIBRARY_FD}, {f->ptx, COMPILE_PTX_FD},
+				      {f->guest, COMPILE_GUEST_FD}, {f->cubin, COMPILE_CUBIN_FD}, {prefix.slices, COMPILE_SLICE_FD}};
 	s.fds = fds;
 	s.n_fds = sizeof fds / sizeof *fds;
 	return jail_run(&s, r, e) < 0 ? -1 : check_space(&scratch, e);

@@ -65,8 +65,8 @@ char *compile_kept_pass(enum compile_step step, const char *command)
 	CLEANUP_FREE char *rest = to_output(p, command, "", buf_str(&macros));
 	if (!rest)
 		return NULL;
-	buf_printf(&b, "[ -e /prefix/%s.ii ] && { cat /prefix/%s.ii && %s; } >%s 2>%s.said && [ ! -s %s.said ] || %s", p->name, p->name,
-		   rest, p->output, p->name, p->name, command);
+	buf_printf(&b, "[ -e /prefix/%s.ii ] && { cat $([ -s slice.%s.ii ] && echo slice.%s.ii || echo /prefix/%s.ii) && %s; } >%s 2>%s.said && "
+		   "[ ! -s %s.said ] || { : >slice.%s.ii; %s; }", p->name, p->name, p->name, p->name, rest, p->output, p->name, p->name, p->name, command);
 	return b.data;
 }
 

@@ -5,14 +5,12 @@
  */
 #include "compile_look.h"
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* The source with its continued lines joined: a backslash at a line's end, blanks behind it allowed, as gcc does. */
-static void join_lines(const char *source, size_t size, struct buf *out)
+void compile_join_lines(const char *source, size_t size, struct buf *out)
 {
 	for (const char *p = source, *end = source + size; p < end;) {
 		const char *backslash = memchr(p, '\\', (size_t)(end - p));
@@ -71,7 +69,7 @@ enum compile_headers compile_look(const char *source, size_t size)
 					      "hyperg", "airy", "beta", "__detail", "std::__", "__gamma", "__log_gamma", "__psi", "__bernoulli", "specfun", "SPEC_FUNC", "tr1", "TR1", "experimental",
 					      "##", "%:%:", "\?\?=", "\\u", "\\U", "\\N"};
 	CLEANUP_BUF struct buf text = {0};
-	join_lines(source, size, &text);
+	compile_join_lines(source, size, &text);
 	if (holds_one(&text, own, sizeof own / sizeof *own) || includes_by_macro(&text))
 		return COMPILE_HEADERS_OWN;
 	return holds_one(&text, special, sizeof special / sizeof *special) ? COMPILE_HEADERS_FULL : COMPILE_HEADERS_LEAN;

@@ -2,7 +2,7 @@
 #ifndef SANDBOX_COMPILE_LOOK_H
 #define SANDBOX_COMPILE_LOOK_H
 
-#include <stddef.h>
+#include "base/buf.h"
 
 enum compile_headers {
 	COMPILE_HEADERS_OWN,	/* the preprocessor must have seen the headers themselves: it saves and restores macros, or may include
@@ -11,6 +11,8 @@ enum compile_headers {
 	COMPILE_HEADERS_LEAN	/* it can't name the special mathematical functions of C++17: their templates may be left out */
 };
 
+/* The source with its continued lines joined: a backslash at a line's end, blanks behind it allowed, as gcc does. */
+void compile_join_lines(const char *source, size_t size, struct buf *out);
 /* In doubt, more. */
 enum compile_headers compile_look(const char *source, size_t size);
 

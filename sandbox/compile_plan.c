@@ -231,14 +231,50 @@ static void add_prologue(struct buf *b, const struct commands *c)
 		   "return $s\n"
 		   "}\n"
 		   "run prepare 'cat <&%d >" COMPILE_SOURCE " && cat <&%d >" COMPILE_PRELUDE " && "
-		   "printf " MODULE_ID " >solution.module_id && cat <&%d >libguest.a'\n",
-		   COMPILE_SOURCE_FD, COMPILE_PRELUDE_FD, COMPILE_LIBRARY_FD);
+		   "printf " MODULE_ID " >solution.module_id && cat <&%d >libguest.a && "
+		   "{ ! read -r n || { head -c $n >slice.device.ii && cat >slice.front.ii; }; } <&%d'\n",
+		   COMPILE_SOURCE_FD, COMPILE_PRELUDE_FD, COMPILE_LIBRARY_FD, COMPILE_SLICE_FD);
+}
+
+static char *pass_command(enum compile_step step, const struct commands *c)
+{
+	char *kept = compile_kept_pass(step, c->lines[step]);
+	struct buf b = {0};
+	buf_adds(&b, kept ? kept : c->lines[step]);
+	free(kept);
+	return b.data;
 }
 
 static void add_pass(struct buf *b, enum compile_step step, const struct commands *c)
 {
-	CLEANUP_FREE char *command = compile_kept_pass(step, c->lines[step]);
-	add_step(b, step, command ? command : c->lines[step]);
+	CLEANUP_FREE char *command = pass_command(step, c);
+	add_step(b, step, command);
+}
+
+/* A command on what comes of a slice of the headers (compile_slice.h), SIDE's.  Whatever it says, or earlier commands do, is not
+ * listened to: then all are done again with the headers as a whole. */
+static void add_sliced(struct buf *b, enum compile_step step, const char *side, const char *command, const char *again)
+{
+	CLEANUP_BUF struct buf line = {0};
+	buf_printf(&line, "if ! [ -s slice.%s.ii ]; then %s; elif ! { { %s; } >sliced.%s.said 2>&1 && [ ! -s sliced.%s.said ]; }; then "
+			  ": >slice.%s.ii; %s; fi", side, command, command, side, side, side, again);
+	add_step(b, step, buf_str(&line));
+}
+
+static void add_device(struct buf *b, const struct commands *c)
+{
+	CLEANUP_BUF struct buf again = {0};
+	CLEANUP_FREE char *pass = pass_command(STEP_DEVICE_CPP, c);
+	buf_printf(&again, "{ %s; } && %s", pass, c->lines[STEP_DEVICE]);
+	add_sliced(b, STEP_DEVICE, "device", c->lines[STEP_DEVICE], buf_str(&again));
+}
+
+static void add_front(struct buf *b, const struct commands *c)
+{
+	CLEANUP_BUF struct buf again = {0};
+	CLEANUP_FREE char *pass = pass_command(STEP_FRONT_CPP, c);
+	buf_printf(&again, "{ %s; } && %s", pass, c->lines[STEP_FRONT]);
+	add_sliced(b, STEP_FRONT, "front", c->lines[STEP_FRONT], buf_str(&again));
 }
 
 static void add_fast_passes(struct buf *b, const struct commands *c)
@@ -246,11 +282,11 @@ static void add_fast_passes(struct buf *b, const struct commands *c)
 	buf_adds(b, "{ ");
 	add_pass(b, STEP_FRONT_CPP, c);
 	buf_adds(b, " && ");
-	add_step(b, STEP_FRONT, c->lines[STEP_FRONT]);
+	add_front(b, c);
 	buf_adds(b, "; } & front=$!\n{ ");
 	add_pass(b, STEP_DEVICE_CPP, c);
 	buf_adds(b, " && ");
-	add_step(b, STEP_DEVICE, c->lines[STEP_DEVICE]);
+	add_device(b, c);
 	buf_adds(b, " && ");
 	add_step(b, STEP_FATBIN, c->lines[STEP_FATBIN]);
 	buf_adds(b, "; } & device=$!\n");
@@ -285,12 +321,19 @@ static void add_link(struct buf *b, const struct compile_request *rq)
 }
 
 /* The front end's output without the precompiled prefix, if it begins with it. */
-static void add_prefix(struct buf *b)
+static const char take_prefix[] =
+	"if n=$(wc -c <" COMPILE_PREFIX ") && cmp -s -n $n " COMPILE_PREFIX " solution.cudafe1.cpp; then\n"
+	"{ echo '#include \"" COMPILE_PREFIX "\"' && tail -c +$((n+1)) solution.cudafe1.cpp; } >rest &&\n"
+	"mv rest solution.cudafe1.cpp\n"
+	"fi 2>/dev/null\n";
+
+static void add_host(struct buf *b, const struct commands *c)
 {
-	buf_adds(b, "if n=$(wc -c <" COMPILE_PREFIX ") && cmp -s -n $n " COMPILE_PREFIX " solution.cudafe1.cpp; then\n"
-		    "{ echo '#include \"" COMPILE_PREFIX "\"' && tail -c +$((n+1)) solution.cudafe1.cpp; } >rest &&\n"
-		    "mv rest solution.cudafe1.cpp\n"
-		    "fi 2>/dev/null\n");
+	CLEANUP_BUF struct buf again = {0};
+	CLEANUP_FREE char *pass = pass_command(STEP_FRONT_CPP, c);
+	buf_printf(&again, "{ %s; } && %s &&\n{ %s%s; }", pass, c->lines[STEP_FRONT], take_prefix, c->lines[STEP_HOST]);
+	buf_adds(b, take_prefix);
+	add_sliced(b, STEP_HOST, "front", c->lines[STEP_HOST], buf_str(&again));
 }
 
 /* Every step's log that says anything, and that the script came to its end. */
@@ -320,11 +363,13 @@ static char *make_device_script(const struct compile_request *rq, const struct c
 	buf_adds(&plain, "nvcc -ptx -o solution.ptx");
 	add_options(&plain, rq);
 	add_prologue(&b, c);
-	if (!c->odd) {
+	if (c->odd) {
+		add_step(&b, STEP_DEVICE, buf_str(&plain));
+	} else {
 		add_pass(&b, STEP_DEVICE_CPP, c);
 		buf_adds(&b, " && ");
+		add_device(&b, c);
 	}
-	add_step(&b, STEP_DEVICE, c->odd ? buf_str(&plain) : c->lines[STEP_DEVICE]);
 	if (rq->parts == COMPILE_DEVICE) {
 		buf_printf(&b, " && { cat solution.ptx >&%d || echo @lost; } && ", COMPILE_PTX_FD);
 		add_ptxas(&b, rq);
@@ -352,8 +397,7 @@ static char *make_script(const struct compile_request *rq, const struct commands
 	add_ptxas(&b, rq);
 	buf_printf(&b, " && { cat solution.cubin >&%d || echo @lost; }; } & ptxas=$!\nwait $front && {\n", COMPILE_CUBIN_FD);
 	if (!c->odd) {
-		add_prefix(&b);
-		add_step(&b, STEP_HOST, c->lines[STEP_HOST]);
+		add_host(&b, c);
 		buf_adds(&b, " && ");
 	}
 	add_link(&b, rq);

@@ -28,7 +28,8 @@ enum compile_step {
 };
 
 /* Descriptors inside the jail. */
-enum { COMPILE_SOURCE_FD = 3, COMPILE_PRELUDE_FD, COMPILE_LIBRARY_FD, COMPILE_PTX_FD, COMPILE_GUEST_FD, COMPILE_CUBIN_FD };
+enum { COMPILE_SOURCE_FD = 3, COMPILE_PRELUDE_FD, COMPILE_LIBRARY_FD, COMPILE_PTX_FD, COMPILE_GUEST_FD, COMPILE_CUBIN_FD,
+       COMPILE_SLICE_FD };
 
 /* Names inside the jail. */
 #define COMPILE_SOURCE "solution.cu"

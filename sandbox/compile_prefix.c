@@ -4,9 +4,11 @@
 #include "base/cleanup.h"
 #include "base/fnv.h"
 #include "base/keep.h"
+#include "compile_slice.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,11 +159,86 @@ static bool start_builder(struct compile_prefix *p, const struct compile_request
 	return p->builder != NULL;
 }
 
-void compile_prefix_open(struct compile_prefix *p, const struct compile_request *rq, const struct toolchain *t)
+/* ---- slices ---- */
+
+/* Slicers of the kept texts, which take longer to make than to use; a text that was made anew has another number. */
+static struct {
+	pthread_mutex_t lock;
+	struct slicer {
+		char path[PATH_MAX];
+		uint64_t number;
+		struct compile_slicer *slicer;
+		unsigned users;
+	} of[4];
+} slicers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct compile_slicer *new_slicer(const struct compile_prefix *p, enum compile_prefix_file text, enum compile_prefix_file macros)
+{
+	enum { MOST = 64 << 20 };
+	CLEANUP_BUF struct buf t = {0}, m = {0};
+	if (buf_read_file(&t, p->path[text], MOST, NULL) < 0 || buf_read_file(&m, p->path[macros], MOST, NULL) < 0)
+		return NULL;
+	return compile_slicer_new(&t, &m);
+}
+
+/* The place of one that nobody uses, made for this text; or the one there is; NULL: all are in use.  With the lock held. */
+static struct slicer *place_for(const struct compile_prefix *p, enum compile_prefix_file text, enum compile_prefix_file macros)
+{
+	struct slicer *free = NULL;
+	uint64_t number = mix_file(mix_file(fnv_basis, "", p->path[text]), "", p->path[macros]);
+	for (size_t i = 0; i < sizeof slicers.of / sizeof *slicers.of; i++) {
+		struct slicer *s = &slicers.of[i];
+		if (s->slicer && s->number == number && !strcmp(s->path, p->path[text]))
+			return s;
+		if (!s->users && (!free || !s->slicer))
+			free = s;
+	}
+	if (free) {
+		compile_slicer_free(free->slicer);
+		memcpy(free->path, p->path[text], sizeof free->path);
+		free->number = number;
+		free->slicer = new_slicer(p, text, macros);
+	}
+	return free;
+}
+
+/* Without one the whole text does. */
+static void add_slice(const struct compile_prefix *p, enum compile_prefix_file text, enum compile_prefix_file macros, const struct buf *source,
+		      struct buf *out)
+{
+	pthread_mutex_lock(&slicers.lock);
+	struct slicer *s = place_for(p, text, macros);
+	if (s)
+		s->users++;
+	pthread_mutex_unlock(&slicers.lock);
+	if (s && s->slicer)
+		compile_slice(s->slicer, buf_str(source), source->size, out);
+	pthread_mutex_lock(&slicers.lock);
+	if (s)
+		s->users--;
+	pthread_mutex_unlock(&slicers.lock);
+}
+
+static void make_slices(const struct compile_prefix *p, const struct compile_request *rq)
+{
+	CLEANUP_BUF struct buf source = {0}, device = {0}, all = {0};
+	buf_printf(&source, "%s\n", rq->prelude ? rq->prelude : "");
+	compile_join_lines(rq->source, rq->size, &source);
+	add_slice(p, PREFIX_DEVICE_TEXT, PREFIX_DEVICE_MACROS, &source, &device);
+	buf_printf(&all, "%zu\n", device.size);
+	buf_add(&all, device.data, device.size);
+	if (rq->parts == COMPILE_ALL)
+		add_slice(p, PREFIX_FRONT_TEXT, PREFIX_FRONT_MACROS, &source, &all);
+	if (p->slices >= 0 && pwrite(p->slices, all.data, all.size, 0) != (ssize_t)all.size && ftruncate(p->slices, 0) < 0)
+		BUG("cannot empty a memory file");
+}
+
+/* ---- the files ---- */
+
+static void open_kept(struct compile_prefix *p, const struct compile_request *rq, const struct toolchain *t)
 {
 	char folder[PATH_MAX - 64];
 	CLEANUP_BUF struct buf prelude = {0};
-	*p = (struct compile_prefix){.fds = {-1, -1, -1, -1, -1, -1}, .prelude_fd = -1, .inside = compile_inside_root(rq, t), .root = t->root};
 	enum compile_headers kind = compile_look(rq->source, rq->size);
 	const char *script = rq->unsandboxed ? NULL : compile_prefix_script(rq, t, kind);
 	if (!script || !compile_cache_folder(folder, sizeof folder))
@@ -174,11 +251,22 @@ void compile_prefix_open(struct compile_prefix *p, const struct compile_request 
 	off_t size = size_of(p->path[PREFIX_HEADER]);
 	p->ready = size >= MIN_HEADER && keep_is_private(folder) && !headers_changed(p);
 	p->text = kind != COMPILE_HEADERS_OWN;
+	if (p->ready && kind == COMPILE_HEADERS_LEAN)
+		make_slices(p, rq);
 	if (p->ready || (size >= 0 && size < MIN_HEADER) || keep_folder(folder, 0700) < 0 || !keep_is_private(folder) ||
 	    access(folder, W_OK) < 0 || atomic_exchange(&building, true))
 		return;
 	if (!start_builder(p, rq, t, script, &prelude))
 		atomic_store(&building, false);
+}
+
+void compile_prefix_open(struct compile_prefix *p, const struct compile_request *rq, const struct toolchain *t)
+{
+	*p = (struct compile_prefix){.fds = {-1, -1, -1, -1, -1, -1}, .prelude_fd = -1, .inside = compile_inside_root(rq, t), .root = t->root,
+				     .slices = memfd_create("slices", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+	open_kept(p, rq, t);
+	if (p->slices >= 0 && fcntl(p->slices, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		BUG("cannot seal a memory file");
 }
 
 unsigned compile_prefix_mounts(const struct compile_prefix *p, struct jail_mount *mounts)
@@ -219,4 +307,6 @@ void compile_prefix_close(struct compile_prefix *p)
 			close(p->fds[i]);
 	if (p->prelude_fd >= 0)
 		close(p->prelude_fd);
+	if (p->slices >= 0)
+		close(p->slices);
 }

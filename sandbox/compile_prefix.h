@@ -47,6 +47,8 @@ struct compile_prefix {
 	struct jail *builder;			/* at work, or NULL */
 	int fds[N_PREFIX_FILES], prelude_fd;	/* the builder's */
 	bool ready, text;			/* text: and the preprocessor's files may be used */
+	int slices;				/* of device.ii and front.ii, what the source can name (compile_slice.h): the first one's size,
+						 * in digits and a newline, and both; empty: there are none */
 };
 
 /* Declared after the headers, where they are taken. */
@@ -60,7 +62,7 @@ bool compile_cache_folder(char *out, size_t size);
 void compile_prefix_open(struct compile_prefix *p, const struct compile_request *rq, const struct toolchain *t);
 /* Add its mounts, if it is ready: at most N_PREFIX_FILES. */
 unsigned compile_prefix_mounts(const struct compile_prefix *p, struct jail_mount *mounts);
-/* Wait for the builder, if there is one, and keep what it made. */
+/* Wait for the builder, if there is one, and keep what it made.  The slices are closed. */
 void compile_prefix_close(struct compile_prefix *p);
 
 #endif

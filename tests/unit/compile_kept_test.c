@@ -20,13 +20,16 @@ static const char *const no_options[] = {NULL};
 
 /* What one way made of a source. */
 struct way {
-	struct buf told, front, device;
+	struct buf told, ptx, front, device;
 	bool kept;		/* the kept text was there to be taken */
 };
+
+enum how { PASSES, WHOLE, SLICED };	/* the preprocessor alone; all of the script; that with slices of the headers */
 
 static void way_free(struct way *w)
 {
 	buf_free(&w->told);
+	buf_free(&w->ptx);
 	buf_free(&w->front);
 	buf_free(&w->device);
 }
@@ -73,8 +76,9 @@ static void read_back(int fd, struct buf *out)
 	close(fd);
 }
 
-/* whole: all of the script, and in w->told at last the first line that the host compiler saw. */
-static void run_way_of(const struct compile_request *rq, bool kept, bool whole, struct way *w)
+/* In w->told, at last: of WHOLE the first line that the host compiler saw, of SLICED how much of slices was taken in the end.  Of both,
+ * w->front is the guest. */
+static void run_way_of(const struct compile_request *rq, bool kept, enum how how, struct way *w)
 {
 	struct jail_mount mounts[COMPILE_MOUNTS];
 	const char *argv[COMPILE_ARGS];
@@ -86,15 +90,15 @@ static void run_way_of(const struct compile_request *rq, bool kept, bool whole, 
 	const struct toolchain *t = toolchain_find(&e);
 	const char *all = compile_script(rq, t, &e);
 	CHECK_MSG(all, "%s", e.text);
-	if (whole)
-		buf_printf(&script, "%s\nhead -n 1 solution.cudafe1.cpp\n", all);
-	else
+	if (how == PASSES)
 		only_passes(all, &script);
+	else
+		buf_printf(&script, "%s\n%s\n", all, how == WHOLE ? "head -n 1 solution.cudafe1.cpp" : "echo sliced $(cat slice.device.ii | wc -c) $(cat slice.front.ii | wc -c)");
 	CLEANUP_FD int library = open(guest_library_path(&e), O_RDONLY | O_CLOEXEC);
 	struct jail_fd fds[] = {{file_of(rq->source, rq->size), COMPILE_SOURCE_FD},
 				{file_of(rq->prelude, strlen(rq->prelude)), COMPILE_PRELUDE_FD},
-				{whole ? dup(library) : file_of("", 0), COMPILE_LIBRARY_FD}, {file_of("", 0), COMPILE_PTX_FD},
-				{file_of("", 0), COMPILE_GUEST_FD}, {file_of("", 0), COMPILE_CUBIN_FD}};
+				{how != PASSES ? dup(library) : file_of("", 0), COMPILE_LIBRARY_FD}, {file_of("", 0), COMPILE_PTX_FD},
+				{file_of("", 0), COMPILE_GUEST_FD}, {file_of("", 0), COMPILE_CUBIN_FD}, {file_of("", 0), COMPILE_SLICE_FD}};
 	for (int i = 0; i < 3; i++)
 		lseek(fds[i].host, 0, SEEK_SET);
 	setenv("JUDGE_CACHE", kept ? cache : "", 1);
@@ -103,21 +107,26 @@ static void run_way_of(const struct compile_request *rq, bool kept, bool whole, 
 	unsigned n = compile_prefix_mounts(&prefix, mounts + s.n_mounts);
 	w->kept = n == N_PREFIX_FILES;
 	s.n_mounts += n;
+	if (how == SLICED) {
+		close(fds[6].host);
+		fds[6].host = dup(prefix.slices);
+	}
 	s.fds = fds;
 	s.n_fds = sizeof fds / sizeof *fds;
 	CHECK_MSG(jail_run(&s, &r, &e) == 0, "%s", e.text);
 	compile_prefix_close(&prefix);
 	buf_add(&w->told, r.out.data, r.out.size);
 	jail_result_free(&r);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 7; i += i == 2 ? 4 : 1)
 		close(fds[i].host);
+	read_back(fds[3].host, &w->ptx);
 	read_back(fds[4].host, &w->front);
 	read_back(fds[5].host, &w->device);
 }
 
 static void run_way(const struct compile_request *rq, bool kept, struct way *w)
 {
-	run_way_of(rq, kept, false, w);
+	run_way_of(rq, kept, PASSES, w);
 }
 
 /* ---- what the compilers see ---- */
@@ -345,10 +354,105 @@ TEST_WITHIN(precompiled_prefix_is_taken, 120)
 		buf_printf(&source, "%s\n__global__ void k() {}\nextern \"C\" void solve(const float *x, half *y, int n) { k<<<1, 1>>>(); }\n", before[i]);
 		struct compile_request rq = {.source = buf_str(&source), .size = source.size, .name = "my.cu", .prelude = prelude,
 					     .entry = "solve", .arch = "90", .options = no_options};
-		run_way_of(&rq, true, true, &w);
+		run_way_of(&rq, true, WHOLE, &w);
 		CHECK_MSG(w.told.size > sizeof taken && !strcmp(w.told.data + w.told.size - (sizeof taken - 1), taken), "%u: %s", i, w.told.data);
 		CHECK(w.front.size > 1000);		/* the guest */
 	}
+	remove_cache();
+}
+
+/* ---- slices ---- */
+
+/* The log's lines, without what steps say of themselves, and without how long ptxas took. */
+static void words_of(const struct buf *told, struct buf *out)
+{
+	for (const char *line = buf_str(told), *end; *line; line = *end ? end + 1 : end) {
+		end = strchrnul(line, '\n');
+		if (strncmp(line, "@+", 2) != 0 && strncmp(line, "@=", 2) != 0 && strncmp(line, "sliced ", 7) != 0 &&
+		    strncmp(line, "@log ptxas ", 11) != 0 && strncmp(line, "ptxas info    : Compile time", 28) != 0)
+			buf_printf(out, "%.*s\n", (int)(end - line), line);
+	}
+}
+
+enum taken { NEITHER, BOTH, EITHER };	/* which of the two slices serve; EITHER: as may be */
+
+static void compare_sliced(const char *name, const char *source, size_t size, enum taken taken, const char *prelude)
+{
+	struct compile_request rq = {.source = source, .size = size, .name = name, .prelude = prelude, .entry = "solve", .arch = "90",
+				     .options = no_options};
+	CLEANUP(way_free) struct way whole = {0}, sliced = {0};
+	CLEANUP_BUF struct buf said = {0}, told = {0};
+	unsigned long device = 0, front = 0;
+	run_way_of(&rq, false, SLICED, &whole);
+	run_way_of(&rq, true, SLICED, &sliced);
+	const char *sizes = strstr(buf_str(&sliced.told), "sliced ");
+	CHECK(sizes && sscanf(sizes, "sliced %lu %lu", &device, &front) == 2);
+	CHECK_MSG(taken == EITHER || ((device > 0) == (taken == BOTH) && (front > 0) == (taken == BOTH)), "%s: of slices, %lu and %lu bytes were taken", name, device, front);
+	CHECK_MSG(device < 600000 && front < 600000, "%s: slices of %lu and %lu bytes", name, device, front);
+	CHECK_MSG(whole.ptx.size == sliced.ptx.size && !memcmp(buf_str(&whole.ptx), buf_str(&sliced.ptx), whole.ptx.size), "%s: other PTX", name);
+	CHECK_MSG(whole.front.size == sliced.front.size && !memcmp(buf_str(&whole.front), buf_str(&sliced.front), whole.front.size),
+		  "%s: another guest", name);
+	words_of(&whole.told, &said);
+	words_of(&sliced.told, &told);
+	CHECK_MSG(!strcmp(buf_str(&said), buf_str(&told)), "%s:\n%s\nwith slices:\n%s", name, buf_str(&said), buf_str(&told));
+}
+
+#define SOLVE "extern \"C\" void solve(const float *x, half *y, int n) { k<<<1, 32>>>(x, y, n); }\n"
+#define KERNEL "__global__ void k(const float *x, half *y, int n)\n"
+
+static const struct {
+	const char *name, *source;
+	enum taken taken;
+} to_slice[] = {
+	{"little", KERNEL "{ y[0] = x[0]; }\n" SOLVE, BOTH},
+	{"intrinsics", KERNEL "{ float a = __shfl_xor_sync(~0u, __ldg(x), 1) + rsqrtf(x[1]) + abs(x[2]) + min(x[3], 2.0f); y[0] = __hfma(__float2half(a), y[1], "
+		       "y[2]) + y[3]; atomicAdd((float *)y + 4, a); __nanosleep(8); y[5] = __uint_as_float(clock() + __popc(n)); }\n" SOLVE, BOTH},
+	{"halves", KERNEL "{ half2 a = {y[0], y[1]}; a += __float2half2_rn(x[0]); a = -a * a / a; y[2] = a.x > a.y ? a.x : half(2); y[3] = (float)y[4] + n; "
+		   "y[5] = hsqrt(y[6]); y[7] = __half(short(n)); }\n" SOLVE, BOTH},
+	{"the library", "#include <cstdint>\n#include <cstring>\n" KERNEL "{ uint32_t a; memcpy(&a, x, 4); y[0] = std::numeric_limits<float>::max() * std::is_same<int, "
+			"int>::value + std::min(a, 3u); int64_t b = INT64_C(3); y[1] = (float)b; }\n" SOLVE, NEITHER},	/* INT64_C joins */
+	{"structured bindings", KERNEL "{ std::pair<int, float> p{n, x[0]}; auto [a, b] = p; y[a] = b; }\n" SOLVE, EITHER},
+	{"outputs", "#include <cstdio>\n#include <cassert>\n" KERNEL "{ assert(n > 0); printf(\"%d\", n); y[0] = *(float *)malloc(4); }\n" SOLVE, EITHER},
+	{"another header", "#include <mma.h>\n" KERNEL "{ y[0] = x[0]; }\n" SOLVE, NEITHER},
+	{"a warning", KERNEL "{ int unused; y[0] = x[0]; }\n" SOLVE, EITHER},
+	{"an error", KERNEL "{ y[0] = no_such_function(x[0]); }\n" SOLVE, EITHER},
+	{"a host error", KERNEL "{ y[0] = x[0]; }\nvoid f() { asm(\"nonsense here\"); }\n" SOLVE, EITHER},
+	{"runtime", KERNEL "{ y[0] = x[0]; }\nextern \"C\" void solve(const float *x, half *y, int n) { cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); cudaStream_t s; "
+		    "cudaStreamCreate(&s); cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 99999); k<<<p.multiProcessorCount, 32, 99999, "
+		    "s>>>(x, y, n); cudaMemcpyAsync(y, x, 4, cudaMemcpyDeviceToDevice, s); if (cudaGetLastError() != cudaSuccess) return; "
+		    "cudaStreamDestroy(s); }\n", BOTH},
+};
+
+TEST_WITHIN(slices, 300)
+{
+	static const char prelude[] = "#include <stdint.h>\n#include <cuda_fp16.h>\nextern \"C\" void solve(const float *x, half *y, int n);\n";
+	start();
+	prepare(prelude);
+	for (unsigned i = 0; i < sizeof to_slice / sizeof *to_slice; i++)
+		compare_sliced(to_slice[i].name, to_slice[i].source, strlen(to_slice[i].source), to_slice[i].taken, prelude);
+	remove_cache();
+}
+
+/* A sample of each kind of kernel. */
+TEST_WITHIN(sliced_samples, 300)
+{
+	static const char *const samples[] = {"reference.cu", "starter.cu", "submissions/accepted/step7_whole_tiles.cu", "submissions/accepted/step5_tensor_cores.cu",
+					      "submissions/accepted/block_per_row.cu"};
+	CLEANUP_BUF struct buf prelude = {0};
+	struct err e = {0};
+	start();
+	struct problem *p = problem_open("problems/w8a16-gemv", &e);
+	CHECK_MSG(p, "%s", e.text);
+	problem_prelude(p, &prelude);
+	prepare(buf_str(&prelude));
+	for (unsigned i = 0; i < sizeof samples / sizeof *samples; i++) {
+		CLEANUP_BUF struct buf source = {0};
+		char path[200];
+		snprintf(path, sizeof path, "problems/w8a16-gemv/%s", samples[i]);
+		CHECK_EQ(buf_read_file(&source, path, 1 << 20, &e), 0);
+		compare_sliced(samples[i], buf_str(&source), source.size, BOTH, buf_str(&prelude));
+	}
+	problem_close(p);
 	remove_cache();
 }
 
