@@ -1,7 +1,7 @@
 /* Of the kept headers' text (compile_prefix.h), the declarations that a source can name.
  *
- * Nine tenths of what cicc does for a small kernel are the declarations of the CUDA runtime and the C++ library, and the kernel names
- * one in fifty of them.  A slice is the same text, in the same order and with every declaration at its own line, without those
+ * Four fifths of what cicc does for a small kernel are the declarations of the CUDA runtime and the C++ library, and the kernel names
+ * a tenth of them.  A slice is the same text, in the same order and with every declaration at its own line, without those
  * that neither the source names, nor a macro that it names, nor a declaration that is in the slice: a function goes or stays with
  * all its overloads, a template with all its specialisations, an operator with the types of its operands.
  */
