@@ -169,7 +169,9 @@ static struct {
 		uint64_t number;
 		struct compile_slicer *slicer;
 		unsigned users;
-	} of[4];
+		uint64_t used;		/* when, in uses of any */
+	} of[16];
+	uint64_t uses;
 } slicers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct compile_slicer *new_slicer(const struct compile_prefix *p, enum compile_prefix_file text, enum compile_prefix_file macros)
@@ -190,7 +192,7 @@ static struct slicer *place_for(const struct compile_prefix *p, enum compile_pre
 		struct slicer *s = &slicers.of[i];
 		if (s->slicer && s->number == number && !strcmp(s->path, p->path[text]))
 			return s;
-		if (!s->users && (!free || !s->slicer))
+		if (!s->users && (!free || s->used < free->used))
 			free = s;
 	}
 	if (free) {
@@ -208,8 +210,10 @@ static void add_slice(const struct compile_prefix *p, enum compile_prefix_file t
 {
 	pthread_mutex_lock(&slicers.lock);
 	struct slicer *s = place_for(p, text, macros);
-	if (s)
+	if (s) {
 		s->users++;
+		s->used = ++slicers.uses;
+	}
 	pthread_mutex_unlock(&slicers.lock);
 	if (s && s->slicer)
 		compile_slice(s->slicer, buf_str(source), source->size, out);

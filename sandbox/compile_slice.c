@@ -4,8 +4,10 @@
  * function's body, at the level of a file, a namespace, or an extern "C".  Each declaration is put down under the names that it
  * declares.  From the source's words on, every declaration of a word is kept, and its words are looked up in turn.
  *
- * What declares which name is told by the few forms that headers use, not by a C++ parser.  A name that is missed means a
- * declaration that is missing, which the compiler complains about; a name too many keeps a declaration that nobody needs.
+ * What declares which name is told by the few forms that headers use, not by a C++ parser.  A name too many keeps a declaration
+ * that nobody needs.  A name that is missed means a declaration that is missing: mostly the compiler complains, but of an overload
+ * or a specialisation it can't, so in doubt a word counts as a name.  Not looked for is what the language itself names: the
+ * tuple_size of a structured binding.
  */
 #include "compile_slice.h"
 
@@ -46,7 +48,7 @@ static const char *const known_words[] = {
 
 /* What the compiler looks up by itself. */
 static const char *const compilers_own[] = {
-	"dim3", "uint3", "size_t", "ptrdiff_t", "nullptr_t", "type_info", "initializer_list", "bad_alloc", "malloc", "free", "memcpy", "memset",
+	"dim3", "uint3", "size_t", "ptrdiff_t", "nullptr_t", "type_info", "initializer_list", "bad_alloc", "align_val_t", "malloc", "free", "memcpy", "memset",
 	"printf", "vprintf", "__assert_fail", "__assertfail", "__cudaPushCallConfiguration", "__cudaPopCallConfiguration",
 	"cudaConfigureCall", "cudaSetupArgument", "cudaLaunch", "cudaLaunchKernel", "cudaGetParameterBuffer", "cudaGetParameterBufferV2",
 	"cudaLaunchDevice", "cudaLaunchDeviceV2",
@@ -418,7 +420,8 @@ static bool is_parameter(const struct compile_slicer *s, int32_t i, int32_t end)
 {
 	bool last = is(s, i + 1, end + 1, ',') || is(s, i + 1, end + 1, ')') || is(s, i + 1, end + 1, '=');
 	return last && !is(s, i - 1, end, '(') && !is(s, i - 1, end, ',') && !is(s, i - 1, end, PAIR(':', ':')) &&
-	       !is_word(s, i - 1, end, WORD_const) && !is_word(s, i - 1, end, WORD_struct) && !is_word(s, i - 1, end, WORD_enum);
+	       !is_word(s, i - 1, end, WORD_const) && !is_word(s, i - 1, end, WORD_volatile) && !is_word(s, i - 1, end, WORD_typename) &&
+	       !is_class_key(s, i - 1, end);
 }
 
 /* An operator, under the names of its operands' types, and of the class that it is a member of.  Without any it is for all.
@@ -457,14 +460,14 @@ static void declare_enumerators(struct compile_slicer *s, int32_t item, int32_t 
 	}
 }
 
-/* A class, or what is declared together with one; false: the word only begins a type.  *at: past what was read. */
+/* A class, or what is declared together with one; false: the word only begins a type.  *at: past the word. */
 static bool declare_class(struct compile_slicer *s, int32_t item, int32_t end, int32_t *at)
 {
 	int32_t i = *at + 1, first = *at + 1;
 	bool is_enum = is_word(s, *at, end, WORD_enum);
 	while (i < end && (s->tokens[i].kind == WORD || is(s, i, end, PAIR(':', ':'))))
 		i = is_attribute(s, i, end) ? past(s, i + 1) : i + 1;
-	*at = i;
+	*at = first;
 	if (!is(s, i, end, '{') && !is(s, i, end, ':') && !is(s, i, end, ';') && !is(s, i, end, '<'))
 		return false;
 	for (int32_t k = first; k < i; k = is_attribute(s, k, end) ? past(s, k + 1) : k + 1)	/* of typedef struct a b; both */
@@ -505,12 +508,12 @@ static void declare_using(struct compile_slicer *s, int32_t item, int32_t from, 
 	s->items[item].always = last == NONE;
 }
 
-/* A function, variable or type: T name(...), T name = ..., typedef T name, T (*name)(...). */
+/* Functions, variables or types: T name(...), T name = ..., T a[2], b, typedef T name, T (*name)(...), T (name)(...). */
 static void declare_declarator(struct compile_slicer *s, int32_t item, int32_t from, int32_t end)
 {
 	bool is_type = false;
 	int32_t last = NONE, i = from;
-	while (i < end && !is(s, i, end, '=') && !is(s, i, end, '{')) {
+	while (i < end && !is(s, i, end, '{')) {
 		is_type |= is_word(s, i, end, WORD_typedef);
 		if (is_attribute(s, i, end)) {
 			i = past(s, i + 1);
@@ -520,9 +523,11 @@ static void declare_declarator(struct compile_slicer *s, int32_t item, int32_t f
 		} else if (is(s, i, end, '(')) {
 			if (i > from && is_name(s, i - 1, end)) {
 				declare_qualified(s, item, from, i - 1);
-				if (!is_type)
+				if (!is_type && !(is_name(s, i + 1, end) && is(s, i + 2, end, ')') && is(s, i + 3, end, '(')))
 					return;
 			}
+			if (is_name(s, i + 1, end) && is(s, i + 2, end, ')'))
+				declare(s, item, s->tokens[i + 1].what);
 			if (is(s, i + 1, end, '*')) {
 				int32_t k = i + 1;
 				while (k < end && !is_name(s, k, end))
@@ -534,6 +539,15 @@ static void declare_declarator(struct compile_slicer *s, int32_t item, int32_t f
 			i = past(s, i);
 		} else if (is(s, i, end, '<') && last != NONE) {
 			i = past_angle(s, i, end);
+		} else if (is(s, i, end, '[')) {		/* an array's size, or [[an attribute]] */
+			i = past(s, i);
+		} else if (is(s, i, end, ',') || is(s, i, end, '=')) {
+			if (last != NONE)
+				declare(s, item, last);
+			last = NONE;
+			while (i < end && !is(s, i, end, ','))
+				i = is_bracket(s, i, end) ? past(s, i) : i + 1;
+			i++;
 		} else {
 			if (is_name(s, i, end))
 				last = s->tokens[i].what;
@@ -589,23 +603,29 @@ static int32_t scope_brace(const struct compile_slicer *s, int32_t i, int32_t en
 /* Past the declaration at i. */
 static int32_t declaration_end(const struct compile_slicer *s, int32_t i, int32_t end)
 {
-	bool parameters = false, is_type = false;
+	bool parameters = false, is_type = false, is_class = false;
 	while (i < end) {
 		if (is_word(s, i, end, WORD_template) && is(s, i + 1, end, '<')) {
 			i = past_angle(s, i + 1, end);
 		} else if (is_attribute(s, i, end)) {
 			i = past(s, i + 1);
+		} else if (is_class && is(s, i, end, '<')) {	/* of a specialisation, or a base */
+			i = past_angle(s, i, end);
 		} else if (is(s, i, end, '{')) {
 			i = past(s, i);
 			if (is(s, i, end, ';'))
 				return i + 1;
-			if (parameters && !is_type)
+			if (parameters && !is_type && !is_class)
 				return i;
 		} else if (is(s, i, end, ';')) {
 			return i + 1;
 		} else {
-			is_type |= is_word(s, i, end, WORD_typedef) || (is_class_key(s, i, end) && !parameters);
-			parameters |= is(s, i, end, '(');
+			is_type |= is_word(s, i, end, WORD_typedef);
+			if (is(s, i, end, '(')) {	/* struct a f(): a function after all */
+				parameters = true;
+				is_class &= !is_name(s, i - 1, end);
+			}
+			is_class |= is_class_key(s, i, end) && !parameters;
 			i = is_bracket(s, i, end) ? past(s, i) : i + 1;
 		}
 	}
@@ -770,8 +790,10 @@ static bool want_headers(struct cut *c, const char *source, const char *end)
 	for (const char *p = source; (p = memmem(p, (size_t)(end - p), include, sizeof include - 1));) {
 		p += sizeof include - 1;
 		const char *q = p;
-		while (q < end && (*q == ' ' || *q == '\t'))
+		while (q < end && *q && strchr(" \t\f\v\r", *q))
 			q++;
+		if (q < end && *q == '/')		/* a comment */
+			return false;
 		if (q == end || (*q != '<' && *q != '"')) {
 			if (!strncmp(p, "_next", 5))
 				return false;
@@ -810,7 +832,7 @@ static void add_tokens(const struct compile_slicer *s, const struct item *item, 
 	buf_addc(out, '\n');
 }
 
-/* Scopes are opened when something in them is kept. */
+/* extern "C" is opened when something in it is kept; a namespace always, since its name is taken. */
 static void add_slice(const struct cut *c, struct buf *out)
 {
 	const struct compile_slicer *s = c->s;
@@ -820,6 +842,9 @@ static void add_slice(const struct cut *c, struct buf *out)
 		const struct item *item = &s->items[i];
 		if (item->what == OPEN) {
 			open[depth++] = item;
+			if (!is_word(s, item->from, item->to, WORD_extern))
+				for (; written < depth; written++)
+					add_tokens(s, open[written], out);
 		} else if (item->what == CLOSE) {
 			if (written == depth) {
 				buf_adds(out, "}\n");

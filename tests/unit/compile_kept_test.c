@@ -413,6 +413,9 @@ static const struct {
 			"int>::value + std::min(a, 3u); int64_t b = INT64_C(3); y[1] = (float)b; }\n" SOLVE, NEITHER},	/* INT64_C joins */
 	{"structured bindings", KERNEL "{ std::pair<int, float> p{n, x[0]}; auto [a, b] = p; y[a] = b; }\n" SOLVE, EITHER},
 	{"outputs", "#include <cstdio>\n#include <cassert>\n" KERNEL "{ assert(n > 0); printf(\"%d\", n); y[0] = *(float *)malloc(4); }\n" SOLVE, EITHER},
+	{"a name that is a namespace", "constexpr int nv = 4;\n" KERNEL "{ y[0] = x[nv]; }\n" SOLVE, EITHER},
+	{"a function of a struct", KERNEL "{ char1 c = make_char1(3); y[0] = c.x; }\nextern \"C\" void solve(const float *x, half *y, int n) { cudaExtent e = "
+				   "make_cudaExtent(1, 2, 32); k<<<1, e.depth>>>(x, y, n); }\n", BOTH},
 	{"another header", "#include <mma.h>\n" KERNEL "{ y[0] = x[0]; }\n" SOLVE, NEITHER},
 	{"a warning", KERNEL "{ int unused; y[0] = x[0]; }\n" SOLVE, EITHER},
 	{"an error", KERNEL "{ y[0] = no_such_function(x[0]); }\n" SOLVE, EITHER},

@@ -34,7 +34,13 @@ static const char text[] =
 	"using number = word;\n"
 	"static_assert(sizeof(word) == 4, \"FIRST\");\n"
 	"template <class T> struct made : space::box<decltype(T())> { made(); } __attribute__((unused));\n"
-	"template <class T> made<T>::made() { lonely = 1; }\n";
+	"template <class T> made<T>::made() { lonely = 1; }\n"
+	"static inline struct inner make_inner(int a) { struct inner i = {a}; return i; }\n"
+	"int after(float);\n"
+	"[[deprecated(\"plus\")]] int praised(int);\n"
+	"extern int one[SIZE], two, three = 3, four;\n"
+	"typedef struct inner fifth, *sixth;\n"
+	"word (seventh)(int);\n";
 
 static const char macros[] = "#define TWICE(x) twice(x)\n#define OUTER outer\n#define BOTH TWICE(FIRST)\n#define PASTE(a) a ## 1\n";
 
@@ -76,6 +82,15 @@ static const struct {
 	{"number n;", "using·number word", "callback"},
 	{"made<int> m;", "made<T>::made lonely struct·box template·<·>", ""},
 	{"/* lonely */", "lonely", ""},
+	{"make_inner(1)", "make_inner struct·inner·{", "after praised"},
+	{"after(1)", "int·after", "make_inner"},
+	{"praised(1)", "praised deprecated", "one[SIZE]"},
+	{"one", "one[SIZE] four", "praised"},
+	{"four", "one[SIZE]", "fifth"},
+	{"fifth x;", "struct·inner·fifth struct·inner·{", "seventh"},
+	{"sixth x;", "struct·inner·fifth struct·inner·{", "seventh"},
+	{"seventh(1)", "seventh unsigned·int·word", "sixth"},
+	{"nothing named", "namespace·space namespace·empty", "box"},
 	{"#include \"one.h\"", "new", "plus"},
 	{"#include <two.h>\nplus", "plus", "box"},
 	{"#include <cassert>", "new", "plus"},
@@ -130,7 +145,8 @@ TEST(declarations_keep_their_lines)
 TEST(no_slice_where_names_cannot_be_told)
 {
 	static const char *const sources[] = {"#include <three.h>", "#include \"wo.h\"", "#include_next <one.h>", "#import <one.h>", "PASTE(lone)",
-					      "#include <cstdint>", "#include <unterminated"};
+					      "#include <cstdint>", "#include <unterminated", "#include\f<three.h>",
+					      "#include/**/<three.h>"};
 	for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++) {
 		CLEANUP_FREE char *slice = cut(sources[i]);
 		CHECK_MSG(!slice, "%s", sources[i]);

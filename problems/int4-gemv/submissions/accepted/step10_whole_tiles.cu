@@ -23,6 +23,7 @@
 // Shapes that are no multiples go the same way, only that a warp fills the stages, row by row, once x has come.
 //
 // Measured on two H200s, us: 4096 x 4096 5.1, 8192 x 8192 11.2 and 11.4, 16384 x 16384 37.1 and 37.6, 28672 x 8192 31.7 and 32.1.
+#include <climits>
 #include <cstdint>
 #include <cuda_runtime.h>
 
@@ -365,7 +366,7 @@ template <int Q> static void launch(problem p)
 	cudaGetDevice(&device);
 	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	p.tiles = (p.N * Q + ROWS - 1) / ROWS;
-	p.fixed = p.tiles;
+	p.fixed = INT_MAX;
 	const int blocks = min(p.tiles, processors), shared = STAGES * STAGE + Q * GROUPS * (FRAGMENTS + 8);
 	if (p.K == Q * WIDTH && p.N * Q % ROWS == 0 && p.tiles >= FIRST<Q> * blocks) {
 		if (p.tiles >= 4 * blocks) {

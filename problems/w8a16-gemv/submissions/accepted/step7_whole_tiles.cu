@@ -19,6 +19,7 @@
 //
 // Measured on an H200, us: 4096 x 4096 7.1, 8192 x 8192 17.8, 16384 x 16384 61.3, 28672 x 8192 54.2 (step 6 there: 8.2, 20.2, 64.0, 57.1);
 // 95% of the peak that a read reaches on this device, 4.6 TB/s.
+#include <climits>
 #include <cstdint>
 #include <cuda_fp16.h>
 
@@ -276,7 +277,7 @@ template <int Q> static void launch(problem p)
 	cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
 	p.tiles = (p.N * Q + ROWS - 1) / ROWS;
 	const int blocks = p.tiles < processors ? p.tiles : processors, shared = STAGES * STAGE;
-	p.fixed = p.tiles;
+	p.fixed = INT_MAX;
 	if (p.K == Q * WIDTH && p.N * Q % ROWS == 0 && p.N % 4 == 0 && p.tiles >= FIRST * blocks) {
 		if (p.tiles >= 8 * blocks) {
 			p.fixed = p.tiles * 3LL / 4 / blocks;
