@@ -261,19 +261,24 @@ static void add_sliced(struct buf *b, enum compile_step step, const char *side, 
 	add_step(b, step, buf_str(&line));
 }
 
+/* The pass of the preprocessor, and the step that takes its output. */
+static void pass_and(struct buf *b, enum compile_step pass, enum compile_step step, const struct commands *c)
+{
+	CLEANUP_FREE char *command = pass_command(pass, c);
+	buf_printf(b, "{ %s; } && %s", command, c->lines[step]);
+}
+
 static void add_device(struct buf *b, const struct commands *c)
 {
 	CLEANUP_BUF struct buf again = {0};
-	CLEANUP_FREE char *pass = pass_command(STEP_DEVICE_CPP, c);
-	buf_printf(&again, "{ %s; } && %s", pass, c->lines[STEP_DEVICE]);
+	pass_and(&again, STEP_DEVICE_CPP, STEP_DEVICE, c);
 	add_sliced(b, STEP_DEVICE, "device", c->lines[STEP_DEVICE], buf_str(&again));
 }
 
 static void add_front(struct buf *b, const struct commands *c)
 {
 	CLEANUP_BUF struct buf again = {0};
-	CLEANUP_FREE char *pass = pass_command(STEP_FRONT_CPP, c);
-	buf_printf(&again, "{ %s; } && %s", pass, c->lines[STEP_FRONT]);
+	pass_and(&again, STEP_FRONT_CPP, STEP_FRONT, c);
 	add_sliced(b, STEP_FRONT, "front", c->lines[STEP_FRONT], buf_str(&again));
 }
 
@@ -330,8 +335,8 @@ static const char take_prefix[] =
 static void add_host(struct buf *b, const struct commands *c)
 {
 	CLEANUP_BUF struct buf again = {0};
-	CLEANUP_FREE char *pass = pass_command(STEP_FRONT_CPP, c);
-	buf_printf(&again, "{ %s; } && %s &&\n{ %s%s; }", pass, c->lines[STEP_FRONT], take_prefix, c->lines[STEP_HOST]);
+	pass_and(&again, STEP_FRONT_CPP, STEP_FRONT, c);
+	buf_printf(&again, " &&\n{ %s%s; }", take_prefix, c->lines[STEP_HOST]);
 	buf_adds(b, take_prefix);
 	add_sliced(b, STEP_HOST, "front", c->lines[STEP_HOST], buf_str(&again));
 }

@@ -186,22 +186,22 @@ static struct compile_slicer *new_slicer(const struct compile_prefix *p, enum co
 /* The place of one that nobody uses, made for this text; or the one there is; NULL: all are in use.  With the lock held. */
 static struct slicer *place_for(const struct compile_prefix *p, enum compile_prefix_file text, enum compile_prefix_file macros)
 {
-	struct slicer *free = NULL;
+	struct slicer *spare = NULL;
 	uint64_t number = mix_file(mix_file(fnv_basis, "", p->path[text]), "", p->path[macros]);
 	for (size_t i = 0; i < sizeof slicers.of / sizeof *slicers.of; i++) {
 		struct slicer *s = &slicers.of[i];
 		if (s->slicer && s->number == number && !strcmp(s->path, p->path[text]))
 			return s;
-		if (!s->users && (!free || s->used < free->used))
-			free = s;
+		if (!s->users && (!spare || s->used < spare->used))
+			spare = s;
 	}
-	if (free) {
-		compile_slicer_free(free->slicer);
-		memcpy(free->path, p->path[text], sizeof free->path);
-		free->number = number;
-		free->slicer = new_slicer(p, text, macros);
+	if (spare) {
+		compile_slicer_free(spare->slicer);
+		memcpy(spare->path, p->path[text], sizeof spare->path);
+		spare->number = number;
+		spare->slicer = new_slicer(p, text, macros);
 	}
-	return free;
+	return spare;
 }
 
 /* Without one the whole text does. */

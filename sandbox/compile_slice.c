@@ -12,6 +12,7 @@
 #include "compile_slice.h"
 
 #include "base/cleanup.h"
+#include "base/fnv.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ enum { DEPTH_MAX = 64, NONE = -1 };
 	X(template) X(using) X(namespace) X(extern) X(inline) X(typedef) X(class) X(struct) X(union) X(enum) X(operator) X(static_assert) \
 	X(__attribute__) X(__attribute) X(__declspec) X(decltype) X(noexcept) X(alignas) X(asm) X(__asm__) X(throw) X(__typeof__) X(typeof) \
 	X(sizeof) X(alignof) X(explicit)                                                                                               \
-	X(alignof_) X(and) X(auto) X(bool) X(break) X(case) X(catch) X(char) X(const) X(constexpr) X(const_cast) X(continue) X(default)   \
+	X(and) X(auto) X(bool) X(break) X(case) X(catch) X(char) X(const) X(constexpr) X(const_cast) X(continue) X(default)   \
 	X(delete) X(do) X(double) X(dynamic_cast) X(else) X(false) X(float) X(for) X(friend) X(goto) X(if) X(int) X(long) X(mutable)      \
 	X(new) X(not) X(or) X(private) X(protected) X(public) X(register) X(reinterpret_cast) X(return) X(short) X(signed) X(static)      \
 	X(static_cast) X(switch) X(this) X(thread_local) X(true) X(try) X(typeid) X(typename) X(unsigned) X(virtual) X(void) X(volatile)  \
@@ -166,17 +167,10 @@ static struct buf take_buf(struct buf *b)
 
 /* ---- words ---- */
 
-static uint32_t hash(const char *text, size_t size)
-{
-	uint32_t h = 2166136261u;
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ (unsigned char)text[i]) * 16777619u;
-	return h ^ h >> 15;
-}
-
 static int32_t *slot_of(const struct compile_slicer *s, const char *text, size_t size)
 {
-	for (uint32_t i = hash(text, size);; i++) {
+	uint64_t hash = fnv(fnv_basis, text, size);
+	for (uint32_t i = (uint32_t)(hash ^ hash >> 32);; i++) {
 		int32_t *slot = &s->slots[i & (s->n_slots - 1)];
 		if (*slot == NONE || (s->words[*slot].size == size && !memcmp(s->words[*slot].text, text, size)))
 			return slot;

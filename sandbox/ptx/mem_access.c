@@ -276,14 +276,6 @@ void mem_flush_ways(struct mem_block *b)
 		flush_way(&b->ways[i]);
 }
 
-static const struct mem_alloc *find(struct mem *m, uint64_t addr)
-{
-	pthread_rwlock_rdlock(&m->lock);
-	const struct mem_alloc *a = mem_find(m, addr);
-	pthread_rwlock_unlock(&m->lock);
-	return a;
-}
-
 /* Lane by lane, for accesses that are not all in one allocation, or wrong. */
 static int check_lanes(struct mem_ctx *c, const struct lanes *l, bool write, uint32_t *shadow)
 {
@@ -294,7 +286,7 @@ static int check_lanes(struct mem_ctx *c, const struct lanes *l, bool write, uin
 		if (addr & (l->size - 1))
 			return misaligned(c, l, lane, write, "address");
 		if (!holds(a, addr, addr + l->size))	/* the lane before's, mostly */
-			a = find(c->mem, addr);
+			a = mem_find_running(c->mem, addr);
 		if (!holds(a, addr, addr + l->size))
 			return out_of_bounds(c, l, lane, write, a);
 		if (write && a->flags & MEM_READ_ONLY)
@@ -305,20 +297,26 @@ static int check_lanes(struct mem_ctx *c, const struct lanes *l, bool write, uin
 	return 0;
 }
 
+/* Is all of the access in the way's allocation, and right there? */
+MEM_INLINE bool way_serves(const struct way *w, const struct mem_ctx *c, const struct lanes *l, bool write)
+{
+	return l->lo >= w->lo && l->hi < w->hi && w->hi - l->hi >= l->size && !(l->bits & (l->size - 1)) &&
+	       w->version == c->mem->version && !(write && w->read_only);
+}
+
 static int check_global_slowly(struct mem_ctx *c, const struct lanes *l, uint32_t site, bool write, uint32_t *shadow)
 {
 	struct way *w = &c->block->ways[site % WAYS];
-	bool one;
 	pthread_rwlock_rdlock(&c->mem->lock);
 	struct mem_alloc *a = mem_find(c->mem, l->lo);
-	if ((one = holds(a, l->lo, l->hi + l->size))) {
+	if (holds(a, l->lo, l->hi + l->size)) {
 		flush_way(w);
 		*w = (struct way){.lo = a->addr, .hi = a->addr + a->size, .alloc = a, .version = c->mem->version,
 				  .read_only = a->flags & MEM_READ_ONLY};
 	}
 	pthread_rwlock_unlock(&c->mem->lock);
 	*shadow = l->mask;
-	if (one && !(l->bits & (l->size - 1)) && !(write && w->read_only)) {
+	if (way_serves(w, c, l, write)) {
 		*shadow = w->read_only ? 0 : l->mask;
 		return 0;
 	}
@@ -328,8 +326,7 @@ static int check_global_slowly(struct mem_ctx *c, const struct lanes *l, uint32_
 MEM_INLINE int check_global(struct mem_ctx *c, const struct lanes *l, uint32_t site, bool write, uint32_t *shadow)
 {
 	const struct way *w = &c->block->ways[site % WAYS];
-	if (l->lo >= w->lo && l->hi < w->hi && w->hi - l->hi >= l->size && !(l->bits & (l->size - 1)) &&
-	    w->version == c->mem->version && !(write && w->read_only)) {
+	if (way_serves(w, c, l, write)) {
 		*shadow = w->read_only ? 0 : l->mask;
 		return 0;
 	}

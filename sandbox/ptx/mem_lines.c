@@ -117,11 +117,8 @@ static u128 written_before(struct mem_ctx *c, uint64_t line, uint32_t site)
 	uint64_t addr = MEM_GLOBAL_BASE + line * LINE;
 	const struct way *w = &c->block->ways[site % WAYS];
 	const struct mem_alloc *a = w->alloc;
-	if (!a || addr < w->lo || addr >= w->hi) {
-		pthread_rwlock_rdlock(&m->lock);
-		a = mem_find(m, addr);
-		pthread_rwlock_unlock(&m->lock);
-	}
+	if (!a || addr < w->lo || addr >= w->hi)
+		a = mem_find_running(m, addr);
 	uint64_t whole = a && a->addr + a->prefix > addr ? a->addr + a->prefix - addr : 0;
 	u128 bits = m->written[line] | line_bits(0, whole < LINE ? whole : LINE);
 	return c->block->table->merged_early ? bits | m->lines[line].written : bits;

@@ -90,6 +90,15 @@ MEM_INLINE unsigned char *mem_from(uintptr_t origin, uint64_t addr)
 /* Allocation that holds addr, live or not, or NULL; call with the lock held or no launch running. */
 struct mem_alloc *mem_find(const struct mem *m, uint64_t addr);
 
+/* The same while a launch runs. */
+static inline struct mem_alloc *mem_find_running(struct mem *m, uint64_t addr)
+{
+	pthread_rwlock_rdlock(&m->lock);
+	struct mem_alloc *a = mem_find(m, addr);
+	pthread_rwlock_unlock(&m->lock);
+	return a;
+}
+
 /* ---- a block ---- */
 
 /* The allocation that an instruction used last. */
