@@ -10,15 +10,17 @@
 //   1900 cycles, and its 128 instructions a fifth of that;
 // - the rows of a stage lie 2048 bytes apart, all in the same banks. Odd rows take their two stretches of 64 bytes in the other
 //   order, and so do the odd columns of x, so that eight lanes which read 128 bits touch all banks;
+// - a byte of code + 128 beside a zero byte is a subnormal half, (code + 128) 2^-24, exactly, and tensor cores take it as it is: no
+//   subtraction of 1152 as in step 3. Accumulators begin with what is 128 too much, and 2^24 goes to the scale;
 // - sums of 128 go to shared memory, and a warp adds those of a row, other warps each time; the rest need not wait for it;
 // - the first copies are ordered by the block's first instructions;
 // - three quarters of the tiles are dealt out beforehand, every gridDim.x-th one to a block, and for the last quarter blocks draw
-//   tickets when they are free, since memory doesn't serve all SMs alike. (16384 x 16384: all dealt out 63.1 us, all drawn 61.9.)
+//   tickets when they are free, since memory doesn't serve all SMs alike. (16384 x 16384: all dealt out 63.1 us, all drawn 61.9, so 61.3, before subnormals.)
 //   Tickets wrap to zero by themselves, since their number is known; so two of these kernels must not run at the same time.
 // Shapes that are no multiples go the same way, only that a warp fills the stages, row by row.
 //
-// Measured on an H200, us: 4096 x 4096 7.1, 8192 x 8192 17.8, 16384 x 16384 61.3, 28672 x 8192 54.2 (step 6 there: 8.2, 20.2, 64.0, 57.1);
-// 95% of the peak that a read reaches on this device, 4.6 TB/s.
+// Measured on an H200, us: 4096 x 4096 6.4, 8192 x 8192 17.0, 16384 x 16384 59.9, 28672 x 8192 52.8 (step 6 there: 7.9, 19.9, 63.1, 56.9);
+// 95% of the peak that a read reaches on that device, 4.7 TB/s. On one with 4.6 TB/s 60.7 at 16384 x 16384.
 #include <climits>
 #include <cstdint>
 #include <cuda_fp16.h>
@@ -42,20 +44,22 @@ __device__ __forceinline__ void multiply(float c[4], uint32_t a0, uint32_t a1, u
 	    : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-// Two of the four codes of a word as halves: code + 128 under the exponent byte 0x64, minus 1152.
-template <int SELECT>
-__device__ __forceinline__ uint32_t two_codes(uint32_t biased)
-{
-	uint32_t bits = __byte_perm(biased, 0x64646464, SELECT);
-	const __half2 h = __hsub2(*reinterpret_cast<__half2 *>(&bits), __float2half2_rn(1152.0f));
-	return *reinterpret_cast<const uint32_t *>(&h);
-}
+// 2^-24, the smallest half there is: an integer below 1024 in a half's sixteen bits is that many of them.
+constexpr float UNITS = 16777216.0f;
 
+// Products of codes and x, in units: a byte of code + 128 beside a zero byte is a half already. What 128 is too much, c begins with.
 __device__ __forceinline__ void dot4(float c[4], uint32_t top, uint32_t bottom, uint32_t b0, uint32_t b1)
 {
 	top ^= 0x80808080;
 	bottom ^= 0x80808080;
-	multiply(c, two_codes<0x4140>(top), two_codes<0x4140>(bottom), two_codes<0x4342>(top), two_codes<0x4342>(bottom), b0, b1);
+	multiply(c, __byte_perm(top, 0, 0x4140), __byte_perm(bottom, 0, 0x4140), __byte_perm(top, 0, 0x4342), __byte_perm(bottom, 0, 0x4342), b0, b1);
+}
+
+// The same as if all codes + 128 were -128.
+__device__ __forceinline__ void take_off4(float c[4], uint32_t b0, uint32_t b1)
+{
+	constexpr uint32_t a = 0x80808080;	// -128 units, twice
+	multiply(c, a, a, a, a, b0, b1);
 }
 
 __device__ __forceinline__ void init(uint64_t *barrier, int arrivals)
@@ -221,6 +225,15 @@ template <int Q, bool WHOLE> __global__ void __launch_bounds__(THREADS, 1) gemv(
 		return;
 	}
 
+	float begin[2][4] = {};		// -128 times the sum of x, of a stretch and chunk
+#pragma unroll
+	for (int j = 0; j < 2; j++) {
+		take_off4(begin[j], b[j][0].x, b[j][0].y);
+		take_off4(begin[j], b[j][0].z, b[j][0].w);
+		take_off4(begin[j], b[j][1].x, b[j][1].y);
+		take_off4(begin[j], b[j][1].z, b[j][1].w);
+	}
+
 	const uint8_t *codes = ring + g * WIDTH + warp * OF_WARP + t * 16;
 	place at = {0, 0};
 	for (int turn = warp;; turn = (turn + ROWS / Q) % WARPS, at.next()) {	// turn: the row that the warp sums up, if there is one
@@ -234,9 +247,11 @@ template <int Q, bool WHOLE> __global__ void __launch_bounds__(THREADS, 1) gemv(
 #pragma unroll
 			for (int i = 0; i < 2; i++)	// rows g and g + 8
 				words[i][j] = *reinterpret_cast<const uint4 *>(codes + at.stage * STAGE + (j ^ odd) * STRETCH + i * 8 * WIDTH);
-		float c[2][4] = {};		// two chains of mma's, which don't wait for each other
+		float c[2][4];			// two chains of mma's, which don't wait for each other
 #pragma unroll
 		for (int j = 0; j < 2; j++) {
+			c[j][0] = c[j][2] = begin[j][0];	// all rows are alike
+			c[j][1] = c[j][3] = begin[j][1];
 			dot4(c[j], words[0][j].x, words[1][j].x, b[j][0].x, b[j][0].y);
 			dot4(c[j], words[0][j].y, words[1][j].y, b[j][0].z, b[j][0].w);
 			dot4(c[j], words[0][j].z, words[1][j].z, b[j][1].x, b[j][1].y);
@@ -251,8 +266,10 @@ template <int Q, bool WHOLE> __global__ void __launch_bounds__(THREADS, 1) gemv(
 		if (turn >= ROWS / Q)
 			asm volatile("barrier.arrive %0, %1;" ::"r"(2 + at.stage), "n"(CONSUMERS) : "memory");
 		else {
-			asm volatile("barrier.sync %0, %1;" ::"r"(2 + at.stage), "n"(CONSUMERS) : "memory");
 			const int row = tile * (ROWS / Q) + turn;
+			const float *scales = reinterpret_cast<const float *>(ring + at.stage * STAGE + CODES);
+			const float scale = UNITS * scales[WHOLE && Q == 8 ? row % 4 : turn];
+			asm volatile("barrier.sync %0, %1;" ::"r"(2 + at.stage), "n"(CONSUMERS) : "memory");
 			float total = 0;
 			if (g < Q) {		// a virtual row's sums by four lanes
 				const float4 v = *reinterpret_cast<const float4 *>(&s.sums[at.stage][turn * Q + g][t * 4]);
@@ -261,7 +278,6 @@ template <int Q, bool WHOLE> __global__ void __launch_bounds__(THREADS, 1) gemv(
 #pragma unroll
 			for (int offset = 2 * Q; offset; offset /= 2)
 				total += __shfl_xor_sync(0xffffffff, total, offset);
-			const float scale = reinterpret_cast<const float *>(ring + at.stage * STAGE + CODES)[WHOLE && Q == 8 ? row % 4 : turn];
 			if (lane == 0 && row < p.N)
 				p.y[row] = __float2half(total * scale);
 		}

@@ -2,7 +2,8 @@
 //
 // Against step 3: zero points, sums of weights and scales of a thread's four rows and eight columns are loaded before the loop over
 // k, from clamped indices, so without a branch. There, each of 32 outputs had four loads of its own, behind its own check of
-// bounds: a queue of waits for memory, longer than all of the loop. What is left after the loop is arithmetic.
+// bounds: a queue of waits for memory. What is left after the loop is arithmetic. (How much that wins: steps.en.md; the model says half
+// of the time, an H200 7%.)
 #include <cstdint>
 #include <cuda_fp16.h>
 
