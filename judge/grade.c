@@ -400,7 +400,7 @@ static int count_on_gpu(struct work *w, struct err *e)
 		return 0;
 	g->hardware = arena_alloc(g->arena, sizeof *g->hardware);
 	progress_stage(w->o->progress, "counters on the GPU", 0);
-	if (ncu_count(&w->gpu, &w->cases[i], g->hardware, e) < 0)
+	if (ncu_count(&w->gpu, &w->cases[i], g->cases[i].book.launches, g->hardware, e) < 0)
 		return -1;
 	progress_result(w->o->progress, "%s", g->hardware->ran ? "done" : g->hardware->note);
 	struct case_report measured = {.spec = g->cases[i].spec, .gpu = true};

@@ -77,10 +77,12 @@ static double number(const char *text)
 	return strtod(plain, NULL);
 }
 
-void ncu_parse(const char *csv, struct ncu_counts *out)
+/* Adds up the launches from the first-th on, if out is given; how many there are in all. */
+static unsigned add_up(const char *csv, unsigned first, struct ncu_counts *out)
 {
 	int name = -1, value = -1, id = -1;
 	char last[FIELD] = "";
+	unsigned launches = 0;
 	for (const char *line = csv; *line;) {
 		char fields[FIELDS][FIELD];
 		size_t n = strcspn(line, "\n");
@@ -96,14 +98,21 @@ void ncu_parse(const char *csv, struct ncu_counts *out)
 			continue;
 		if (strcmp(last, fields[id])) {
 			snprintf(last, sizeof last, "%s", fields[id]);
-			out->launches++;
+			launches++;
 		}
-		for (unsigned m = 0; m < NCU_METRICS; m++)
+		for (unsigned m = 0; m < NCU_METRICS && out && launches > first; m++)
 			if (!strcmp(fields[name], table[m].metric)) {
 				out->value[m] += number(fields[value]);
 				out->counted[m] = true;
 			}
 	}
+	return launches;
+}
+
+void ncu_parse(const char *csv, unsigned last, struct ncu_counts *out)
+{
+	unsigned n = add_up(csv, 0, NULL), left_out = last && n > last ? n - last : 0;
+	out->launches += add_up(csv, left_out, out) - left_out;
 }
 
 /* ---- running ---- */
@@ -119,7 +128,7 @@ static void explain(const char *log, struct ncu_counts *out)
 	tame(out->note);
 }
 
-int ncu_count(const struct runner *gpu, const struct testcase *t, struct ncu_counts *out, struct err *e)
+int ncu_count(const struct runner *gpu, const struct testcase *t, unsigned launches, struct ncu_counts *out, struct err *e)
 {
 	CLEANUP(gpu_tool_close) struct gpu_tool tool;
 	CLEANUP_BUF struct buf log = {0}, metrics = {0};
@@ -139,7 +148,7 @@ int ncu_count(const struct runner *gpu, const struct testcase *t, struct ncu_cou
 		gpu_tool_add(&tool, words[i]);
 	if (gpu_tool_run(&tool, gpu, &t, 1, &log, e) < 0)
 		return -1;
-	ncu_parse(buf_str(&log), out);
+	ncu_parse(buf_str(&log), launches, out);
 	out->ran = out->launches > 0;
 	if (!out->ran)
 		explain(buf_str(&log), out);

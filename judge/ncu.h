@@ -24,9 +24,10 @@ const char *ncu_name(unsigned metric);	/* of the emulated device's counter: "glo
 const char *ncu_text(unsigned metric);
 double ncu_emulated(const struct counters *c, unsigned metric);
 
-/* Count one case's launches.  -1 and e: our own failure; what ncu can't do here goes to out->note. */
-int ncu_count(const struct runner *gpu, const struct testcase *t, struct ncu_counts *out, struct err *e);
-/* Take ncu's CSV (--page details --print-units base) apart. */
-void ncu_parse(const char *csv, struct ncu_counts *out);
+/* Count one case's launches by solve(), of which there are so many; those of prepare() come before them.  -1 and e: our own failure;
+ * what ncu can't do here goes to out->note. */
+int ncu_count(const struct runner *gpu, const struct testcase *t, unsigned launches, struct ncu_counts *out, struct err *e);
+/* Take ncu's CSV (--page details --print-units base) apart, and add up its last launches; last 0: all. */
+void ncu_parse(const char *csv, unsigned last, struct ncu_counts *out);
 
 #endif

@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct calibration c = {0};
 	struct err e = {0};
 	char *text = strndup((const char *)data, size);
-	ncu_parse(text, &counts);
+	ncu_parse(text, 0, &counts);
+	ncu_parse(text, 1, &counts);
 	sanitizer(text);
 	if (calibration_parse(text, strlen(text), &c, &e) < 0 && !e.text[0])
 		BUG("a refusal without a reason");

@@ -96,24 +96,40 @@ TEST(no_line_is_too_long)
 	CHECK_EQ(r.findings[0].fault.line, 7u);
 }
 
+static const char ncu_two_launches[] =
+	"==PROF== Connected to process 1\n"
+	"\"ID\",\"Process ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+	"\"0\",\"1\",\"gemv(const unsigned int *, int)\",\"Command line profiler metrics\",\"dram__bytes_read.sum\",\"byte\",\"9,460,480\"\n"
+	"\"0\",\"1\",\"gemv(const unsigned int *, int)\",\"Command line profiler metrics\",\"smsp__inst_executed.sum\",\"inst\",\"5,111,808\"\n"
+	"\"1\",\"1\",\"again\",\"Command line profiler metrics\",\"dram__bytes_read.sum\",\"byte\",\"20\"\n";
+
 TEST(ncu_table)
 {
 	struct ncu_counts c = {0};
-	ncu_parse("==PROF== Connected to process 1\n"
-		  "\"ID\",\"Process ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
-		  "\"0\",\"1\",\"gemv(const unsigned int *, int)\",\"Command line profiler metrics\",\"dram__bytes_read.sum\",\"byte\",\"9,460,480\"\n"
-		  "\"0\",\"1\",\"gemv(const unsigned int *, int)\",\"Command line profiler metrics\",\"smsp__inst_executed.sum\",\"inst\",\"5,111,808\"\n"
-		  "\"1\",\"1\",\"again\",\"Command line profiler metrics\",\"dram__bytes_read.sum\",\"byte\",\"20\"\n", &c);
+	ncu_parse(ncu_two_launches, 0, &c);
 	CHECK_EQ(c.launches, 2u);
 	CHECK(c.value[NCU_dram_read_bytes] == 9460500);
 	CHECK(c.value[NCU_instructions] == 5111808);
 	CHECK(c.counted[NCU_dram_read_bytes] && !c.counted[NCU_dram_write_bytes]);
 }
 
+/* What prepare() launches comes first, and is not what the emulated device counts. */
+TEST(ncu_last_launches)
+{
+	struct ncu_counts one = {0}, more = {0};
+	ncu_parse(ncu_two_launches, 1, &one);
+	CHECK_EQ(one.launches, 1u);
+	CHECK(one.value[NCU_dram_read_bytes] == 20);
+	CHECK(!one.counted[NCU_instructions]);
+	ncu_parse(ncu_two_launches, 3, &more);
+	CHECK_EQ(more.launches, 2u);
+	CHECK(more.value[NCU_dram_read_bytes] == 9460500);
+}
+
 TEST(ncu_without_a_table)
 {
 	struct ncu_counts c = {0};
-	ncu_parse("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", &c);
-	ncu_parse("\"0\",\"1\"\n\"", &c);
+	ncu_parse("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n", 0, &c);
+	ncu_parse("\"0\",\"1\"\n\"", 1, &c);
 	CHECK_EQ(c.launches, 0u);
 }
