@@ -34,6 +34,13 @@ FUZZ  = $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 PROBLEMS = $(patsubst problems/%/oracle.c,$(B)/problems/%/oracle,$(wildcard problems/*/oracle.c))
 PROFILES = $(patsubst sandbox/ptx/profiles/%,$(B)/profiles/%,$(wildcard sandbox/ptx/profiles/*.json))
 
+# What is missing is said here, before the compiler says it in its way.
+NEEDED  = libseccomp libcjson libsodium sqlite3 libmicrohttpd md4c libarchive
+MISSING = $(if $(shell command -v pkg-config),$(foreach p,$(NEEDED),$(if $(shell pkg-config --exists $p && echo yes),,$p)))
+ifneq ($(filter all install bundle unit,$(or $(MAKECMDGOALS),all)),)
+$(if $(strip $(MISSING)),$(error the development packages of these libraries are missing: $(strip $(MISSING)); `make setup` installs them))
+endif
+
 .PHONY: all demo test test-gpu unit web pages fuzz fuzzers bench bundle clean install setup setup-web help
 .DELETE_ON_ERROR:
 # linked beside and put in place whole: a failure, or another make at the same time, leaves the one that works
@@ -74,7 +81,7 @@ bench: setup    ## speed of compile step, jail and emulator, as ratios taken in 
 	$(Q)$(MAKE) --no-print-directory -j2 all $(BENCH)
 	$(Q)B=$(B) tests/bench/run
 
-setup:
+setup:          ## install what the build needs
 	$(Q)tests/setup "$(CUDA)"
 setup-web:
 	$(Q)tests/setup "$(CUDA)" npm chromium fonts-noto-cjk
