@@ -5,6 +5,7 @@
 #include "../sandbox/base/cleanup.h"
 #include "../sandbox/base/cores.h"
 #include "../sandbox/compile.h"
+#include "../sandbox/compile_cache.h"
 #include "../sandbox/jail.h"
 #include "../sandbox/ptx/profile.h"
 #include "cublas.h"
@@ -175,6 +176,20 @@ static void ask_gpu(struct doctor *d)
 	device_choice_close(&c);
 }
 
+static void ask_cache(struct doctor *d)
+{
+	static const char what[] = "kept compilations";
+	struct compile_cache_state c;
+	compile_cache_look(&c);
+	if (!*c.folder)
+		tell(d, POOR, what, "none: no folder for them (JUDGE_CACHE is empty, or HOME is not set), so each source is compiled anew");
+	else if (!c.usable)
+		tell(d, POOR, what, "none: %s, or the folder above it, is somebody else's, or others may write to it: chmod go-w both, or set JUDGE_CACHE", c.folder);
+	else
+		tell(d, GOOD, what, "%zu in %s, %llu of %llu MiB (JUDGE_CACHE_MIB)", c.results, c.folder, (unsigned long long)c.bytes >> 20,
+		     (unsigned long long)c.most >> 20);
+}
+
 static void ask_threads(struct doctor *d)
 {
 	const char *isa = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? "AVX-512" :
@@ -192,6 +207,7 @@ int cmd_doctor(const struct options *o)
 	jail_sweep();
 	ask_jail(&d);
 	ask_toolchain(&d);
+	ask_cache(&d);
 	ask_cublas(&d);
 	ask_threads(&d);
 	ask_gpu(&d);

@@ -112,6 +112,16 @@ static int ask_oracles(struct work *w, bool again, struct err *e)
 
 /* ---- sets ---- */
 
+/* Host memory of a set, or of a look: inputs, expected values and bounds, and what a pass left in the outputs. */
+static uint64_t held(const struct testcase *t)
+{
+	uint64_t size = answer_size(t);
+	for (unsigned i = 0; i < t->problem->n_arguments; i++)
+		if (t->problem->arguments[i].role == ROLE_OUTPUT)
+			size += t->tensors[i].bytes;
+	return size;
+}
+
 static int make_sets(struct work *w, struct err *e)
 {
 	const struct grade_options *o = w->runner->options;
@@ -121,7 +131,7 @@ static int make_sets(struct work *w, struct err *e)
 		return -1;
 	for (unsigned i = 0; i < o->problem->n_arguments; i++)
 		bytes += first.tensors[i].bytes;
-	w->n = timing_sets(bytes, answer_size(&first), w->gpu.l2_bytes, o->problem->n_arguments);
+	w->n = timing_sets(bytes, held(&first), w->gpu.l2_bytes, o->problem->n_arguments);
 	w->tests = calloc(w->n, sizeof *w->tests);
 	w->answers = calloc(w->n, sizeof *w->answers);
 	w->sets = calloc(w->n, sizeof *w->sets);
@@ -278,7 +288,7 @@ static void forget_looks(struct work *w)
 /* Of more looks than there is memory for each is as likely to be kept: were the last ones left out, late passes would be free. */
 static struct look *place_for_look(struct work *w)
 {
-	uint64_t room = HOST_MAX / answer_size(&w->tests[0]), i;
+	uint64_t room = HOST_MAX / held(&w->tests[0]), i;
 	room = room < LOOKS_MIN ? LOOKS_MIN : room > LOOKS_MAX ? LOOKS_MAX : room;
 	w->looks_drawn++;
 	if (w->n_looks < room)
@@ -435,7 +445,7 @@ static int measure(struct work *w, struct err *e)
 	return w->out->verdict == VERDICT_AC ? fetch_last(w, n, e) : 0;
 }
 
-/* All that needs the GPU, which nobody else may use meanwhile. */
+/* All that needs the GPU, which nobody else may use meanwhile, and whose memory the next one may need whole. */
 static int run_alone(struct work *w, struct err *e)
 {
 	CLEANUP_FD int lock = gpu_lock(w->gpu.uuid, GPU_ALONE, e);
@@ -444,7 +454,7 @@ static int run_alone(struct work *w, struct err *e)
 	for (unsigned i = 0; i < ATTEMPTS && w->out->verdict == VERDICT_AC && (i == 0 || w->out->timing.disturbed); i++)
 		if (measure(w, e) < 0)
 			return -1;
-	return 0;
+	return w->out->verdict == VERDICT_AC ? session_reset(w->runner->session, e) : 0;
 }
 
 static int run_all(struct work *w, struct err *e)

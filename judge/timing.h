@@ -28,7 +28,7 @@ int timing_case(struct runner *r, const struct case_spec *spec, struct case_repo
 /* Median of n times and its confidence interval by order statistics (normal approximation of the binomial). */
 void timing_median(double *us, unsigned n, double *median, double *low, double *high, double *spread);
 
-/* How many input sets: `bytes` each (all tensors), an answer of `host` bytes each. */
+/* How many input sets: `bytes` each on the GPU (all tensors), `host` each in the judge. */
 unsigned timing_sets(uint64_t bytes, uint64_t host, uint64_t l2, unsigned tensors);
 
 #endif

@@ -239,6 +239,12 @@ static const char *count_errors(const struct compiled *c, struct arena *a)
 	return n ? arena_printf(a, "%zu error%s", n, n == 1 ? "" : "s") : NULL;
 }
 
+/* What a source is told it may take: the clock's limit is three times that (compile_jail). */
+static double seconds_of(const struct jail_limits *limits)
+{
+	return limits->wall_ms / 3e3;
+}
+
 /* Why a compilation failed, in a line; NULL if it did not. */
 static const char *find_reason(const struct jail_result *r, const struct outcome *o, const struct jail_limits *limits,
 			       const struct compiled *c, struct arena *a)
@@ -246,7 +252,7 @@ static const char *find_reason(const struct jail_result *r, const struct outcome
 	if (r->end == JAIL_MEMORY)
 		return arena_printf(a, "the compiler ran out of memory (limit %s)", gibibytes(limits->memory, a));
 	if (r->end == JAIL_WALL || r->end == JAIL_CPU)
-		return arena_printf(a, "%s took longer than %g s", running_step(o), limits->cpu_ms / 1000.0);
+		return arena_printf(a, "%s took longer than %g s", running_step(o), seconds_of(limits));
 	if (r->end != JAIL_EXITED)
 		return arena_printf(a, "the compiler was stopped: %s", jail_end_name(r->end));
 	for (enum compile_step s = 0; s < N_COMPILE_STEPS; s++) {
@@ -255,7 +261,7 @@ static const char *find_reason(const struct jail_result *r, const struct outcome
 			return arena_printf(a, "%s wrote a file of more than %llu MiB: is an initialised array too large?",
 					    compile_step_text(s), (unsigned long long)limits->file_size >> 20);
 		if (signal == SIGXCPU || (signal == SIGKILL && r->cpu_us >= (uint64_t)limits->cpu_ms * 1000))
-			return arena_printf(a, "%s took longer than %g s", compile_step_text(s), limits->cpu_ms / 1000.0);
+			return arena_printf(a, "%s took longer than %g s", compile_step_text(s), seconds_of(limits));
 		if (signal)
 			return arena_printf(a, "%s crashed on this source (%s)", compile_step_text(s), strsignal(signal));
 	}

@@ -530,3 +530,22 @@ void compile_cache_put(const struct compile_key *key, const struct compiled *c)
 	if (key->hash[0] % SWEEP_EACH == 0 || b.size > LARGE || size_limit() < (uint64_t)DEFAULT_MIB << 20)
 		sweep(folder);
 }
+
+void compile_cache_look(struct compile_cache_state *out)
+{
+	struct list l = {0};
+	*out = (struct compile_cache_state){.most = size_limit()};
+	if (!find_folder(out->folder, sizeof out->folder)) {
+		*out->folder = 0;
+		return;
+	}
+	DIR *d = opendir(out->folder);
+	out->usable = d ? usable_folder(out->folder) : errno == ENOENT;
+	if (d) {
+		list_folder(d, &l);
+		closedir(d);
+	}
+	out->results = l.n;
+	out->bytes = l.size;
+	free(l.all);
+}

@@ -16,6 +16,8 @@
 
 #include "compile.h"
 
+#include <limits.h>
+
 struct compile_key {
 	unsigned char hash[32];		/* BLAKE2b-256 */
 	bool usable;			/* false: there is no cache, or none for this request */
@@ -25,5 +27,14 @@ void compile_cache_key(const struct compile_request *rq, const struct toolchain 
 /* The result, as compile() gave it but for wall_us, in `a`, with a guest of its own.  False: it isn't there. */
 bool compile_cache_get(const struct compile_key *key, const struct compile_request *rq, struct arena *a, struct compiled *out);
 void compile_cache_put(const struct compile_key *key, const struct compiled *c);
+
+/* What there is, for a person. */
+struct compile_cache_state {
+	char folder[PATH_MAX];		/* empty: JUDGE_CACHE is, or no home is known */
+	bool usable;			/* it is nobody's yet, or ours alone */
+	size_t results;
+	uint64_t bytes, most;
+};
+void compile_cache_look(struct compile_cache_state *out);
 
 #endif

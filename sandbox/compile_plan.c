@@ -93,7 +93,7 @@ void compile_jail(struct jail_spec *s, const struct compile_request *rq, const s
 		n--;
 	/* Each tool's processor time is limited, and the whole by the clock with room for a machine that is busy: a source must
 	 * not fail to compile because others are being compiled. */
-	unsigned time = rq->wall_ms ? rq->wall_ms : 60000;
+	unsigned time = rq->wall_ms ? rq->wall_ms : 60000, tries = time / 4;	/* of slices: add_prologue */
 	argv[0] = "/bin/sh";
 	argv[1] = "-c";
 	argv[2] = script;
@@ -102,7 +102,7 @@ void compile_jail(struct jail_spec *s, const struct compile_request *rq, const s
 		.policy = JAIL_COMPILE, .name = "compile", .argv = argv, .envp = environment, .exe_fd = -1,
 		.mounts = mounts, .n_mounts = n, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1,
 		.unsandboxed = rq->unsandboxed,
-		.limits = {.cpu_ms = time, .wall_ms = 3 * time, .memory = rq->memory ? rq->memory : 4ull << 30,
+		.limits = {.cpu_ms = time + tries, .wall_ms = 3 * time, .memory = rq->memory ? rq->memory : 4ull << 30,
 			   .processes = 64, .file_size = 256 << 20, .tmpfs = 512 << 20, .output = 4 << 20},
 	};
 }
@@ -222,7 +222,10 @@ static void add_step(struct buf *b, enum compile_step step, const char *command)
 static void add_prologue(struct buf *b, const struct commands *c)
 {
 	buf_add(b, c->variables.data, c->variables.size);
+	/* three steps try slices first; together they may take a quarter of the time that a compilation has, and have that on top (compile_jail) */
 	buf_printf(b,
+		   "try=$(ulimit -t)\n"
+		   "case $try in *[!0-9]*) try=5 ;; *) try=$((try > 17 ? (try - 2) / 15 : 1)) ;; esac\n"
 		   "run() {\n"
 		   "echo @+$1\n"
 		   "eval \"$2\" >>$1.log 2>&1\n"
@@ -252,11 +255,12 @@ static void add_pass(struct buf *b, enum compile_step step, const struct command
 }
 
 /* A command on what comes of a slice of the headers (compile_slice.h), SIDE's.  Whatever it says, or earlier commands do, is not
- * listened to: then all are done again with the headers as a whole. */
+ * listened to: then all are done again with the headers as a whole.  (exit $?: the shell inside says that a command was killed, not
+ * the one whose words are the step's.) */
 static void add_sliced(struct buf *b, enum compile_step step, const char *side, const char *command, const char *again)
 {
 	CLEANUP_BUF struct buf line = {0};
-	buf_printf(&line, "if ! [ -s slice.%s.ii ]; then %s; elif ! { { %s; } >sliced.%s.said 2>&1 && [ ! -s sliced.%s.said ]; }; then "
+	buf_printf(&line, "if ! [ -s slice.%s.ii ]; then %s; elif ! { ( ulimit -t $try; %s; exit $? ) >sliced.%s.said 2>&1 && [ ! -s sliced.%s.said ]; }; then "
 			  ": >slice.%s.ii; %s; fi", side, command, command, side, side, side, again);
 	add_step(b, step, buf_str(&line));
 }
