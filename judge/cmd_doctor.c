@@ -182,9 +182,9 @@ static void ask_cache(struct doctor *d)
 	struct compile_cache_state c;
 	compile_cache_look(&c);
 	if (!*c.folder)
-		tell(d, POOR, what, "none: no folder for them (JUDGE_CACHE is empty, or HOME is not set), so each source is compiled anew");
+		tell(d, POOR, what, "none: no folder for them (JUDGE_CACHE is empty or no absolute path, or HOME is not set), so each source is compiled anew");
 	else if (!c.usable)
-		tell(d, POOR, what, "none: %s, or the folder above it, is somebody else's, or others may write to it: chmod go-w both, or set JUDGE_CACHE", c.folder);
+		tell(d, POOR, what, "none: %s can't be made or written, or others may write to it or to the folder above: chmod go-w both, or set JUDGE_CACHE", c.folder);
 	else
 		tell(d, GOOD, what, "%zu in %s, %llu of %llu MiB (JUDGE_CACHE_MIB)", c.results, c.folder, (unsigned long long)c.bytes >> 20,
 		     (unsigned long long)c.most >> 20);

@@ -531,6 +531,19 @@ void compile_cache_put(const struct compile_key *key, const struct compiled *c)
 		sweep(folder);
 }
 
+/* Of a folder that isn't there: those above it that are must be such that it would serve. */
+static bool can_be_made(const char *folder)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%s", folder);
+	*strrchr(path, '/') = 0;		/* the cache's own folder, which compiled/ is in */
+	if (access(path, F_OK) == 0)
+		return keep_is_private(path) && access(path, W_OK) == 0;
+	while (strrchr(path, '/') > path && access(path, F_OK) < 0)
+		*strrchr(path, '/') = 0;
+	return access(strrchr(path, '/') == path && access(path, F_OK) < 0 ? "/" : path, W_OK) == 0;
+}
+
 void compile_cache_look(struct compile_cache_state *out)
 {
 	struct list l = {0};
@@ -540,7 +553,7 @@ void compile_cache_look(struct compile_cache_state *out)
 		return;
 	}
 	DIR *d = opendir(out->folder);
-	out->usable = d ? usable_folder(out->folder) : errno == ENOENT;
+	out->usable = d ? usable_folder(out->folder) && access(out->folder, W_OK) == 0 : can_be_made(out->folder);
 	if (d) {
 		list_folder(d, &l);
 		closedir(d);

@@ -93,7 +93,7 @@ void compile_jail(struct jail_spec *s, const struct compile_request *rq, const s
 		n--;
 	/* Each tool's processor time is limited, and the whole by the clock with room for a machine that is busy: a source must
 	 * not fail to compile because others are being compiled. */
-	unsigned time = rq->wall_ms ? rq->wall_ms : 60000, tries = time / 4;	/* of slices: add_prologue */
+	unsigned time = rq->wall_ms ? rq->wall_ms : 60000, tries = time < 12000 ? 3000 : time / 4;	/* of slices: add_prologue */
 	argv[0] = "/bin/sh";
 	argv[1] = "-c";
 	argv[2] = script;
@@ -222,7 +222,8 @@ static void add_step(struct buf *b, enum compile_step step, const char *command)
 static void add_prologue(struct buf *b, const struct commands *c)
 {
 	buf_add(b, c->variables.data, c->variables.size);
-	/* three steps try slices first; together they may take a quarter of the time that a compilation has, and have that on top (compile_jail) */
+	/* Three steps try slices first.  Together they may take a quarter of the processor time that a compilation has, a second each at
+	 * least, and have that on top (compile_jail; the jail gives each process two seconds more than all may take). */
 	buf_printf(b,
 		   "try=$(ulimit -t)\n"
 		   "case $try in *[!0-9]*) try=5 ;; *) try=$((try > 17 ? (try - 2) / 15 : 1)) ;; esac\n"
