@@ -123,10 +123,8 @@ static const struct argument *argument_named(const struct problem *p, const char
 static void add_traffic(struct book *b, const struct testcase *t, const struct session_run *r)
 {
 	const struct problem *p = t->problem;
-	uint64_t elsewhere = 0, weights = 0, repacked = 0, outputs = 0;
+	uint64_t elsewhere = 0, weights = 0, repacked = 0, outputs = testcase_outputs(t);
 	find_weights(b, t);
-	for (unsigned i = 0; i < p->n_arguments; i++)
-		outputs += p->arguments[i].role == ROLE_OUTPUT ? t->tensors[i].bytes : 0;
 	for (unsigned i = 0; i < r->n_traffic; i++) {
 		const struct mem_traffic *m = &r->traffic[i];
 		const struct argument *a = argument_named(p, m->name);

@@ -99,3 +99,11 @@ int testcase_work(const struct testcase *t, double *bytes, double *flops, struct
 	*flops = (double)n;
 	return 0;
 }
+
+uint64_t testcase_outputs(const struct testcase *t)
+{
+	uint64_t size = 0;
+	for (unsigned i = 0; i < t->problem->n_arguments; i++)
+		size += t->problem->arguments[i].role == ROLE_OUTPUT ? t->tensors[i].bytes : 0;
+	return size;
+}

@@ -30,4 +30,7 @@ int testcase_make_sized(const struct problem *p, const struct case_spec *spec, c
 /* Compulsory work: bytes (each input read once, each output written once, unless the problem says otherwise), flops. */
 int testcase_work(const struct testcase *t, double *bytes, double *flops, struct err *e);
 
+/* Bytes of all outputs together. */
+uint64_t testcase_outputs(const struct testcase *t);
+
 #endif

@@ -115,11 +115,7 @@ static int ask_oracles(struct work *w, bool again, struct err *e)
 /* Host memory of a set, or of a look: inputs, expected values and bounds, and what a pass left in the outputs. */
 static uint64_t held(const struct testcase *t)
 {
-	uint64_t size = answer_size(t);
-	for (unsigned i = 0; i < t->problem->n_arguments; i++)
-		if (t->problem->arguments[i].role == ROLE_OUTPUT)
-			size += t->tensors[i].bytes;
-	return size;
+	return answer_size(t) + testcase_outputs(t);
 }
 
 static int make_sets(struct work *w, struct err *e)

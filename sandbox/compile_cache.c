@@ -531,17 +531,17 @@ void compile_cache_put(const struct compile_key *key, const struct compiled *c)
 		sweep(folder);
 }
 
-/* Of a folder that isn't there: those above it that are must be such that it would serve. */
+/* Of a folder that isn't there: could the nearest above it that is hold it?  The cache's own folder, next above, must be private. */
 static bool can_be_made(const char *folder)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], *slash;
 	snprintf(path, sizeof path, "%s", folder);
-	*strrchr(path, '/') = 0;		/* the cache's own folder, which compiled/ is in */
-	if (access(path, F_OK) == 0)
-		return keep_is_private(path) && access(path, W_OK) == 0;
-	while (strrchr(path, '/') > path && access(path, F_OK) < 0)
-		*strrchr(path, '/') = 0;
-	return access(strrchr(path, '/') == path && access(path, F_OK) < 0 ? "/" : path, W_OK) == 0;
+	do {
+		slash = strrchr(path, '/');
+		slash[slash == path] = 0;	/* "/" stays */
+	} while (access(path, F_OK) < 0);
+	bool next_above = !strchr(folder + strlen(path) + 1, '/');
+	return access(path, W_OK) == 0 && (!next_above || keep_is_private(path));
 }
 
 void compile_cache_look(struct compile_cache_state *out)
